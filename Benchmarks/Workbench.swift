@@ -113,6 +113,17 @@ final class Workbench {
         try shared("origin") { try Nginx("origin", .files(root: directory + "/origin"), directory: $0) }
     }
 
+    /// A slow line, or nil where none can be made.
+    func line(_ congestion: SlowLine.Congestion = .cubic) throws -> SlowLine? {
+        optional("a line with \(congestion.rawValue)") { try SlowLine(congestion, directory: directory) }
+    }
+
+    /// An origin of the same files at the end of a line.
+    func origin(behind line: SlowLine) throws -> Nginx {
+        try Nginx(
+            "line-origin", .files(root: directory + "/origin"), directory: newDirectory(), address: SlowLine.address, port: line.originPort)
+    }
+
     /// An origin of the same files that counts the bytes it sends. It is not shared, so each
     /// program can have its own.
     func countedOrigin() throws -> Nginx {
@@ -157,12 +168,9 @@ final class Workbench {
 
     /// An empty cache of Spool before another origin than the common one, or nil when only peers
     /// run.
-    func emptySpool(before origin: any Server) throws -> SpoolServe? { try emptySpool(origin: origin.port) }
-
-    /// An empty cache of Spool before the origin at a port, or nil when only peers run.
-    func emptySpool(origin: UInt16) throws -> SpoolServe? {
+    func emptySpool(before origin: any Server) throws -> SpoolServe? {
         guard let executable = options.spool else { return nil }
-        return try SpoolServe(executable: executable, directory: newDirectory(), origin: origin)
+        return try SpoolServe(executable: executable, directory: newDirectory(), origin: origin.port)
     }
 
     /// Spool on a cache directory, which may have contents.

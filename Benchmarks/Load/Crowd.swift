@@ -78,6 +78,9 @@ final class Crowd {
         for index in members.indices { try ask(index) }
     }
 
+    /// Closes all connections.
+    func close() { members = [] }
+
     /// Lets the fast members read what is there, and waits for it at most so long.
     func turn(milliseconds: Int32, _ source: SourceFile) throws {
         _ = try readiness.wait(milliseconds: milliseconds) { token in

@@ -12,16 +12,24 @@ final class Nginx: Server {
     static let hosts = (1...8).map { "127.0.0.\($0)" }
     private static let startSeconds = 10
 
-    init(_ name: String, _ role: NginxRole, directory: String, workers: Int = 1) throws {
+    /// Starts it.
+    ///
+    /// - Parameters:
+    ///   - address: A further address at which it listens.
+    ///   - port: Its port, or nil for a free one.
+    init(
+        _ name: String, _ role: NginxRole, directory: String, workers: Int = 1, address: String? = nil, port: UInt16? = nil
+    ) throws {
         self.name = name
         self.directory = directory
-        port = try freePort()
+        self.port = try port ?? freePort()
         try makeDirectory(directory)
         var hosts = ["127.0.0.1"]
         switch role {
         case .files, .countedFiles, .secureFiles: hosts = Self.hosts
         case .wholeCache, .sliceCache: break
         }
+        if let address { hosts.append(address) }
         let path = directory + "/nginx.conf"
         let (port, listening) = (self.port, hosts)
         try writeFile(role.configuration(directory: directory, ports: listening.map { "\($0):\(port)" }, workers: workers), to: path)

@@ -8,10 +8,10 @@ enum NginxRole {
     case countedFiles(root: String)
     /// Serves files by HTTP/2 over TLS.
     case secureFiles(root: String, CertificateAuthority)
-    /// Caches whole resources of an origin.
-    case wholeCache(origin: UInt16)
+    /// Caches whole resources of an origin, which is asked at a host.
+    case wholeCache(origin: UInt16, host: String = "127.0.0.1")
     /// Caches an origin in slices of 1 MiB. One request at a time fetches each.
-    case sliceCache(origin: UInt16)
+    case sliceCache(origin: UInt16, host: String = "127.0.0.1")
 }
 
 extension NginxRole {
@@ -74,11 +74,11 @@ extension NginxRole {
     private func upstream(_ directory: String) -> String {
         switch self {
         case .files, .countedFiles, .secureFiles: return ""
-        case .wholeCache(let origin), .sliceCache(let origin):
+        case .wholeCache(let origin, let host), .sliceCache(let origin, let host):
             return """
                     proxy_cache_path \(directory)/cache levels=1:2 keys_zone=media:16m max_size=100g inactive=24h use_temp_path=off;
                     upstream origin {
-                        server 127.0.0.1:\(origin);
+                        server \(host):\(origin);
                         keepalive 64;
                         keepalive_requests 100000000;
                     }

@@ -26,11 +26,12 @@ struct Thresholds {
         return Line(row: words[0], measure: words[1], peer: words[2] == "-" ? nil : words[2], isMaximum: words[3] == "<=", limit: limit)
     }
 
-    /// Returns a sentence for each violated limit. A limit of a row that did not run, or for a peer
-    /// that was left out, is skipped. A row that ran without its measure is a violation.
+    /// Returns a sentence for each violated limit. A limit of a row that did not run, was left out or
+    /// failed, or for a peer that was left out, is skipped. A row that ran without its measure is a
+    /// violation.
     func violations(of results: [RowResult], without leftOut: Set<String>) -> [String] {
         lines.compactMap { line in
-            guard let result = results.first(where: { $0.name == line.row }) else { return nil }
+            guard let result = results.first(where: { $0.name == line.row }), !result.measures.isEmpty else { return nil }
             if let peer = line.peer, leftOut.contains(peer) { return nil }
             return violation(of: line, in: result)
         }

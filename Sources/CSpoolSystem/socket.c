@@ -18,13 +18,4 @@ int32_t spool_tcp_received(int32_t socket, uint64_t *bytes) {
     *bytes = info.tcpi_bytes_received;
     return 0;
 }
-
-int64_t spool_tcp_peer_window(int32_t socket) {
-    struct tcp_info info;
-    socklen_t length = sizeof info;
-    memset(&info, 0, sizeof info);
-    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) < 0) return -errno;
-    if (length < offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof info.tcpi_snd_wnd) return -ENOTSUP;
-    return info.tcpi_snd_wnd;
-}
 #endif
