@@ -46,7 +46,7 @@ import Testing
         #expect(bytes(1) == Int(onTheWay * BackgroundWindow.part))
         for running in 1...20 {
             #expect(Double(bytes(running) * running) < onTheWay)
-            #expect(Double(bytes(running) * running) > onTheWay / 2)
+            #expect(Double(bytes(running) * running) > 0.9 * BackgroundWindow.part * onTheWay)
         }
     }
 

@@ -26,7 +26,7 @@ package struct BackgroundWindow: Sendable {
     /// The length of one measurement of the rate.
     package static let interval: Nanoseconds = .milliseconds(250)
     /// The part of what the link has on its way that all windows together have.
-    package static let part = 0.75
+    package static let part = 0.5
     /// The same between two requests of a player, for one request. One connection needs room to
     /// recover from a loss.
     package static let partAlone = 2.0

@@ -18,6 +18,9 @@ package struct SessionLimits: Hashable, Sendable {
     /// The bytes that a reader has to take in a row before its next request is open-ended: the first
     /// window, and a second one. The second is what a player costs that leaves after the first.
     package var provenBytes: Int64 = (1 << 20) + (48 << 10)
+    /// The bytes that a reader takes in a row in the middle of a play, and not when it looks for the
+    /// index of a file. If it leaves then, it does not come back to the same place.
+    package var playBytes: Int64 = 4 << 20
     /// The longest time to the first byte of an answer for which a reader waits between two windows.
     package var longestWait: Nanoseconds = .milliseconds(100)
     /// The smallest and the largest number of bytes that count as lost by a cancel. A fetch without

@@ -21,7 +21,7 @@ extension SessionState {
             actions += fetchUrgentGaps(now: now)
             actions += fetchAhead(now: now)
         }
-        actions += settleFetches(now: now) + endAbandoned() + dropUnfinished()
+        actions += settleFetches(now: now) + dropUnfinished()
         if let deadline = FetchPlanner.nextDeadline(self) { actions.append(.setTimer(deadline)) }
         return actions
     }
@@ -79,7 +79,7 @@ extension SessionState {
         while let index = FetchPlanner.urgentReader(self, from: next, now: now) {
             let reader = readers[index]
             let gap = FetchPlanner.Request(lower: reader.position, upper: reader.fetchEnd, reader: reader, stores: !reader.storesNothing)
-            actions += startAt(gap, now: now)
+            actions += startAt(gap, now: now) + endAbandoned()
             next = index + 1
         }
         return actions
@@ -89,7 +89,8 @@ extension SessionState {
     /// goal.
     private mutating func fetchAhead(now: MonotonicInstant) -> [SessionAction] {
         guard let gap = FetchPlanner.ahead(self, now: now) else { return [] }
-        return startAt(gap, now: now)
+        // A reader that moved may not have asked for its first byte yet.
+        return startAt(gap, now: now) + (gap.reader?.position == gap.lower ? endAbandoned() : [])
     }
 
     /// Starts a fetch from the beginning of `gap` on. Its range stops at the end of `gap`, at the
@@ -229,17 +230,16 @@ extension SessionState {
         return actions
     }
 
-    /// Ends fetches that linger although their readers went elsewhere. Their origins would go on
-    /// sending until the buffers are full, beside the bytes that a reader waits for now. A short rest
-    /// stays.
+    /// Ends the fetches that readers in the middle of a play have left, because another reader waits
+    /// for bytes. Their origins would go on sending until the buffers are full, beside the bytes that
+    /// the reader waits for. A short rest stays.
     private mutating func endAbandoned() -> [SessionAction] {
-        guard let version, version.isCombinable, !version.refusesRanges else { return [] }
-        let asked = fetches.filter { $0.askedBy != nil && $0.lingersSince == nil }.map(\.startedAt).max()
         let short = limits.lostBytes.upperBound
-        return cancelFetches { fetch in
-            guard let since = fetch.lingersSince, let asked, asked >= since, !fetch.isDraining else { return false }
-            return fetch.upper.map { $0 - fetch.front > short } ?? true
+        let over = fetches.filter { fetch in
+            fetch.isAbandoned && !fetch.isDraining && FetchPlanner.demand(of: fetch, self) == nil
+                && !readers.contains { FetchPlanner.isBehind($0, fetch, self) } && fetch.upper.map { $0 - fetch.front > short } != false
         }
+        return over.isEmpty ? [] : endFetches(over.map(\.id))
     }
 
     /// Ends a fetch that is paused or lingers, because the limiter needs its slot. Its reader, if

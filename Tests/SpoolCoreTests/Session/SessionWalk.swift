@@ -88,6 +88,7 @@ struct SessionWalk {
         machine = SessionStateMachine(limits: limits)
         limits.firstWindowBytes = 8
         limits.provenBytes = 12
+        limits.playBytes = 16
         limits.longestWait = chance(2) ? 0 : .seconds(3600)
         limits.lostBytes = 4...12
         if chance(4) { limits.requestBytes = 24 }

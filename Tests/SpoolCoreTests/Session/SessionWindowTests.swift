@@ -234,16 +234,44 @@ import Testing
         #expect(probe.cancelled == [fetch])
     }
 
-    @Test func `a fetch whose reader went elsewhere ends when the next request begins`() {
+    @Test func `a fetch that a play left ends when a reader waits elsewhere`() {
         let probe = opened()
         let (reader, _) = seek(probe, to: 10 * MiB)
-        play(probe, reader, 3 * MiB)
+        play(probe, reader, 5 * MiB)
         let everything = probe.startedIDs[probe.starts.count - 1]
         #expect(probe.starts.last?.upper == nil)
         probe.move(reader, to: 80 * MiB)
         probe.step(reader)
         #expect(probe.starts.last?.lower == 80 * MiB)
         #expect(probe.cancelled == [everything])
+    }
+
+    @Test func `a fetch that a reader left early stays, because its reader looks for an index first`() {
+        let probe = opened { $0.provenBytes = 0 }
+        let (reader, everything) = seek(probe, to: 10 * MiB)
+        probe.body(everything, 2 * MiB)
+        probe.read(reader, upTo: 65_536)
+        probe.move(reader, to: 90 * MiB)
+        probe.step(reader)
+        answer(probe)
+        probe.move(reader, to: 10 * MiB + 65_536)
+        #expect(probe.read(reader, upTo: MiB) == MiB)
+        #expect(probe.cancelled == [])
+        #expect(probe.starts.count == 2)
+    }
+
+    @Test func `a fetch that has filled the window of one player stays when another one begins`() {
+        let probe = opened()
+        let (reader, _) = seek(probe, to: 10 * MiB)
+        play(probe, reader, 5 * MiB)
+        let everything = probe.startedIDs[probe.starts.count - 1]
+        probe.body(everything, 8 * MiB)
+        let other = probe.join(80 * MiB)
+        probe.step(other)
+        #expect(probe.starts.last?.lower == 80 * MiB)
+        #expect(probe.cancelled == [])
+        play(probe, reader, MiB)
+        #expect(probe.cancelled == [])
     }
 
     @Test func `a window of which little is left stays for a reader that reads two places in turn`() {
