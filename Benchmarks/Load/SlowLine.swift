@@ -142,9 +142,9 @@ private struct Line {
     /// The time at which the line has sent everything that waits before it.
     private var free: UInt64 = 0
 
-    /// The largest packet: more than the interface's 1500 bytes.
+    /// The room for one packet. Those of the interface have 1500 bytes at most.
     private static let packetBytes = 2048
-    /// The packets of one turn, so that arrivals do not wait for them.
+    /// The most packets read in one turn, so that deliveries do not wait for them.
     private static let turnPackets = 64
     private static let turnNanoseconds: UInt64 = 20_000_000, stepNanoseconds: UInt64 = 200_000
 

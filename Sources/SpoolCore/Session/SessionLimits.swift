@@ -7,7 +7,8 @@ package struct SessionLimits: Hashable, Sendable {
     /// The smallest and the largest distance at which a reader joins a running fetch instead of
     /// starting one of its own, in bytes.
     package var joinBytes: ClosedRange<Int64> = 65_536...(2 << 20)
-    /// How long a fetch that no reader needs stays paused before it is closed.
+    /// How long a fetch that no reader needs stays paused before it is closed, unless a play left it
+    /// and a reader waits elsewhere.
     package var linger: Nanoseconds = .seconds(1)
     /// The most bytes that one request asks for; nil where a pause really stops the origin
     /// (`Transport.windowBytes`).
@@ -21,7 +22,8 @@ package struct SessionLimits: Hashable, Sendable {
     /// The bytes that a reader takes in a row in the middle of a play, and not when it looks for the
     /// index of a file. If it leaves then, it does not come back to the same place.
     package var playBytes: Int64 = 4 << 20
-    /// The longest time to the first byte of an answer for which a reader waits between two windows.
+    /// The longest time from a request to its answer for which a reader waits between two windows. The
+    /// shortest answer so far counts, so one over an open connection.
     package var longestWait: Nanoseconds = .milliseconds(100)
     /// The smallest and the largest number of bytes that count as lost by a cancel. A fetch without
     /// a reader receives the rest of its response if that is less.
