@@ -194,13 +194,6 @@ enum FetchPlanner {
         return isHeldBack(fetch, session) ? .heldBack : .needed
     }
 
-    /// Whether the fetch is ahead of a reader that will come to its bytes. It may have filled the
-    /// reader's window.
-    static func isBehind(_ reader: ReaderState, _ fetch: FetchState, _ session: SessionState) -> Bool {
-        guard reader.failure == nil, reader.draws(from: fetch), let window = session.window(of: reader) else { return false }
-        return window.lowerBound <= fetch.front && window.upperBound.addingClamped(session.limits.readAheadBytes) > fetch.front
-    }
-
     /// The offset up to which readers and the goal need this fetch.
     /// - Returns: nil if none of them needs it.
     static func demand(of fetch: FetchState, _ session: SessionState) -> Int64? {

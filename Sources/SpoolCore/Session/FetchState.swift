@@ -39,7 +39,7 @@ package struct FetchState: Hashable, Sendable {
     /// The time since which no reader needs it; nil while one does. It closes after
     /// `SessionLimits.linger`.
     package var lingersSince: MonotonicInstant?
-    /// Whether a reader has left it in the middle of a play.
+    /// Whether a reader has left it in the middle of a play (`AbandonedFetches`).
     var isAbandoned = false
     /// The number of body bytes before the requested offset that are still to be dropped.
     package var skip: Int64 = 0

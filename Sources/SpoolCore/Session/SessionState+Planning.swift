@@ -79,7 +79,7 @@ extension SessionState {
         while let index = FetchPlanner.urgentReader(self, from: next, now: now) {
             let reader = readers[index]
             let gap = FetchPlanner.Request(lower: reader.position, upper: reader.fetchEnd, reader: reader, stores: !reader.storesNothing)
-            actions += startAt(gap, now: now) + endAbandoned()
+            actions += startAt(gap, now: now) + endFetches(AbandonedFetches.unneeded(in: self))
             next = index + 1
         }
         return actions
@@ -90,7 +90,7 @@ extension SessionState {
     private mutating func fetchAhead(now: MonotonicInstant) -> [SessionAction] {
         guard let gap = FetchPlanner.ahead(self, now: now) else { return [] }
         // A reader that moved may not have asked for its first byte yet.
-        return startAt(gap, now: now) + (gap.reader?.position == gap.lower ? endAbandoned() : [])
+        return startAt(gap, now: now) + (gap.reader?.position == gap.lower ? endFetches(AbandonedFetches.unneeded(in: self)) : [])
     }
 
     /// Starts a fetch from the beginning of `gap` on. Its range stops at the end of `gap`, at the
@@ -228,18 +228,6 @@ extension SessionState {
             actions += wakeReaders() + replan(now: now)
         }
         return actions
-    }
-
-    /// Ends the fetches that readers in the middle of a play have left, because another reader waits
-    /// for bytes. Their origins would go on sending until the buffers are full, beside the bytes that
-    /// the reader waits for. A short rest stays.
-    private mutating func endAbandoned() -> [SessionAction] {
-        let short = limits.lostBytes.upperBound
-        let over = fetches.filter { fetch in
-            fetch.isAbandoned && !fetch.isDraining && FetchPlanner.demand(of: fetch, self) == nil
-                && !readers.contains { FetchPlanner.isBehind($0, fetch, self) } && fetch.upper.map { $0 - fetch.front > short } != false
-        }
-        return over.isEmpty ? [] : endFetches(over.map(\.id))
     }
 
     /// Ends a fetch that is paused or lingers, because the limiter needs its slot. Its reader, if

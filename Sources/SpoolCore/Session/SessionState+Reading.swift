@@ -143,7 +143,7 @@ extension SessionState {
 
     /// Moves the reader to `[start, end)`.
     mutating func move(_ index: Int, to start: Int64, end: Int64?, now: MonotonicInstant) -> [SessionAction] {
-        if start != readers[index].position { noteLeft(by: readers[index]) }
+        if start != readers[index].position { AbandonedFetches.mark(leftBy: readers[index], in: &self) }
         if !ReaderView.goesOn(readers[index], at: start, end: end, self) { readers[index].unbind(version) }
         readers[index].move(to: start, end: end)
         // The failure belonged to the old position. The new one may have bytes.
@@ -151,22 +151,10 @@ extension SessionState {
         return releaseRelays() + replan(now: now)
     }
 
-    /// Marks the fetch that a reader leaves, if the reader has taken so much in a row that it was in
-    /// the middle of a play. One that took less may have looked for the index of a file, and comes
-    /// back.
-    private mutating func noteLeft(by reader: ReaderState) {
-        guard reader.takenInARow >= limits.playBytes, reader.policy == .whilePlaying, version?.isCombinable == true,
-            version?.refusesRanges == false
-        else { return }
-        for index in fetches.indices where !fetches[index].isRelay && FetchPlanner.isBehind(reader, fetches[index], self) {
-            fetches[index].isAbandoned = true
-        }
-    }
-
     /// Removes the reader.
     mutating func remove(_ index: Int, explicitly: Bool, now: MonotonicInstant) -> [SessionAction] {
         let reader = readers.remove(at: index)
-        noteLeft(by: reader)
+        AbandonedFetches.mark(leftBy: reader, in: &self)
         if fetches.isEmpty, ledger.version?.isComplete == true, !ledger.owesRevalidation { return [] }
         if !explicitly, reader.failure == nil, !reader.onlyStored { goal = reader.goal ?? goal }
         var actions = releaseRelays()
