@@ -154,8 +154,8 @@ extension SessionState {
     /// Removes the reader.
     mutating func remove(_ index: Int, explicitly: Bool, now: MonotonicInstant) -> [SessionAction] {
         let reader = readers.remove(at: index)
-        AbandonedFetches.mark(leftBy: reader, in: &self)
         if fetches.isEmpty, ledger.version?.isComplete == true, !ledger.owesRevalidation { return [] }
+        AbandonedFetches.mark(leftBy: reader, in: &self)
         if !explicitly, reader.failure == nil, !reader.onlyStored { goal = reader.goal ?? goal }
         var actions = releaseRelays()
         if explicitly && readers.isEmpty {
