@@ -86,8 +86,11 @@ struct LinkSeekRow: Row {
     }
 }
 
-/// A player on the same line: a start and two seeks, alone and beside eight preloads and two
+/// A player on the same line: a start and three seeks, alone and beside eight preloads and two
 /// downloads at the same server.
+///
+/// The first byte of a seek depends on whether the fetch that the player leaves is still receiving.
+/// So the times between the seeks differ, and those of a round are the same alone and beside.
 struct LinkPlayerRow: Row {
     let congestion: SlowLine.Congestion
     var name: String { "link-player-\(congestion.rawValue)" }
@@ -96,10 +99,11 @@ struct LinkPlayerRow: Row {
     private static let rounds = 10
     private static let preloads = 8, downloads = 2
     private static let preloadBytes = 4 * Workbench.mebibyte
-    /// Four seconds of media.
-    private static let partBytes = 4 * PacedPlay.bytesPerSecond
-    /// A start, and two seeks to bytes that are not stored.
-    private static let offsets = [0, 96, 176].map { $0 * Workbench.mebibyte }
+    /// What the player takes before it seeks: two to six seconds of media. It has filled its buffer
+    /// and what the cache reads ahead after about four.
+    private static let partBytes = 2 * PacedPlay.bytesPerSecond...6 * PacedPlay.bytesPerSecond
+    /// A start, and three seeks to bytes that are not stored.
+    private static let offsets = [0, 64, 128, 192].map { $0 * Workbench.mebibyte }
     /// The time for which the others run before the player begins.
     private static let leadNanoseconds: UInt64 = 500_000_000
     private static let settleMilliseconds: UInt32 = 1500
@@ -115,17 +119,19 @@ struct LinkPlayerRow: Row {
         var stalls = Measure("stalls", "ms"), sent = Measure("sent", "times"), others = Measure("others", "MiB/s")
         let source = try bench.clip()
         for round in 0...(bench.options.rounds ?? Self.rounds) {
+            var random = SplitMix(seed: UInt64(round))
+            let parts = Self.offsets.map { (offset: $0, bytes: Int64.random(in: Self.partBytes, using: &random)) }
             for name in round % 2 == 0 ? ["alone", "beside"] : ["beside", "alone"] {
                 let crowd = name == "beside" ? try crowd(server, source, round) : nil
                 _ = line.takeCarriedBytes()
                 line.forget()
                 let begun = nanoseconds()
-                let results = try play(server, source, "\(round)-\(name)", crowd)
+                let results = try play(parts, server, source, "\(round)-\(name)", crowd)
                 let took = crowd?.result.bytes ?? 0, seconds = Double(nanoseconds() - begun) / 1e9
                 crowd?.close()
                 pause(milliseconds: Self.settleMilliseconds)
                 guard round > 0 else { continue }
-                let played = Double(Self.offsets.count) * Double(Self.partBytes)
+                let played = Double(parts.reduce(0) { $0 + $1.bytes })
                 rate.add(mebibytes(played) / (Double(results.reduce(0) { $0 + $1.elapsed }) / 1e9), of: name)
                 start.add(Double(results[0].firstByte) / 1e6, of: name)
                 for result in results.dropFirst() { seek.add(Double(result.firstByte) / 1e6, of: name) }
@@ -139,13 +145,15 @@ struct LinkPlayerRow: Row {
 
     private func mebibytes(_ bytes: Double) -> Double { bytes / Double(Workbench.mebibyte) }
 
-    private func play(_ server: SpoolServe, _ source: SourceFile, _ name: String, _ crowd: Crowd?) throws -> [PacedPlay.Result] {
+    private func play(
+        _ parts: [(offset: Int64, bytes: Int64)], _ server: SpoolServe, _ source: SourceFile, _ name: String, _ crowd: Crowd?
+    ) throws -> [PacedPlay.Result] {
         try crowd?.begin()
         let begun = nanoseconds()
         while nanoseconds() - begun < Self.leadNanoseconds { try wait(crowd, source) }
         let player = PacedPlay(target: target(server, source, "play=\(name)"), source: source)
-        return try Self.offsets.map { offset in
-            try player.part(port: server.port, offset: offset, bytes: Self.partBytes) { try wait(crowd, source) }
+        return try parts.map { part in
+            try player.part(port: server.port, offset: part.offset, bytes: part.bytes) { try wait(crowd, source) }
         }
     }
 

@@ -46,15 +46,52 @@ import Testing
         #expect(machine.isHolding)
     }
 
+    @Test func `others pause until what a player reads ahead has arrived`() {
+        var machine = share()
+        machine.playersChanged(of: 1, .urgent, now: Self.start)
+        machine.playersChanged(of: 1, .bytes, now: Self.start + 10)
+        machine.timePassed(now: Self.start + 10 + Share.calm)
+        #expect(machine.isHolding)
+        let full = Self.start + 10 + Share.calm + 1
+        machine.playersChanged(of: 1, .nothing, now: full)
+        #expect(machine.isHolding)
+        #expect(machine.deadline == full + Share.draining)
+        machine.timePassed(now: full + Share.draining)
+        #expect(!machine.isHolding)
+        #expect(machine.deadline == nil)
+        // The player took some of it, and its fetch goes on.
+        let next = full + Share.draining + 1
+        machine.playersChanged(of: 1, .bytes, now: next)
+        #expect(machine.isHolding)
+        #expect(machine.deadline == next + Share.filling)
+    }
+
+    @Test func `short pauses of a player's fetch do not stop others for ever`() {
+        var machine = share()
+        let pause = Share.draining / 2
+        for step in 0..<Share.filling / pause {
+            #expect(machine.isHolding == (step > 0))
+            machine.playersChanged(of: 1, step % 2 == 0 ? .bytes : .nothing, now: Self.start + step * pause)
+        }
+        machine.timePassed(now: Self.start + Share.filling)
+        #expect(!machine.isHolding)
+        // A seek makes what the player reads ahead come first again.
+        machine.playersChanged(of: 1, .urgent, now: Self.start + Share.filling + 1)
+        machine.playersChanged(of: 1, .bytes, now: Self.start + Share.filling + 2)
+        #expect(machine.deadline == Self.start + Share.filling + 2 + Share.filling)
+    }
+
     @Test(arguments: [0.1, 0.25, 0.5, 0.9], [0.0, 0.2, 0.6])
-    func `beside a player that fetches, others have at most their share of a link`(limit: Double, ofPlayer: Double) throws {
+    func `beside a player that takes all that comes, others have at most their share of a link`(limit: Double, ofPlayer: Double) throws {
         let bytesPerMillisecond = 8192.0
         var machine = share(limit)
         machine.playersChanged(of: 1, .bytes, now: Self.start)
+        let begin = Self.start + Share.filling
+        #expect(machine.isHolding && machine.deadline == begin)
         var others = 0.0
         let milliseconds = 60_000
         for step in 0..<milliseconds {
-            let now = Self.start + .milliseconds(Int64(step))
+            let now = begin + .milliseconds(Int64(step))
             if let deadline = machine.deadline, deadline <= now { machine.timePassed(now: now) }
             let player = bytesPerMillisecond * ofPlayer
             machine.received(Int(player), forPlayer: true)
@@ -70,8 +107,9 @@ import Testing
     @Test func `a share of nothing is a pause, and one of everything is none`() {
         var nothing = share(0)
         nothing.playersChanged(of: 1, .bytes, now: Self.start)
+        nothing.timePassed(now: Self.start + Share.filling)
         #expect(nothing.isHolding && nothing.deadline == nil)
-        nothing.playersChanged(of: 1, .nothing, now: Self.start + 1)
+        nothing.playersChanged(of: 1, .nothing, now: Self.start + Share.filling + 1)
         #expect(!nothing.isHolding)
         var all = share(1)
         all.playersChanged(of: 1, .bytes, now: Self.start)

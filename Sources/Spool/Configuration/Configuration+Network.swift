@@ -69,7 +69,8 @@ extension Configuration {
         public var monitor: (any NetworkMonitor)?
         /// The most of the bandwidth that preloads and downloads use together while bytes for a
         /// player are on their way, from 0 to 1. The default is 0.5. They use all of it while no
-        /// player needs bytes from an origin, and none while a player waits for bytes.
+        /// player needs bytes from an origin, and none while a player waits for bytes. Below 1,
+        /// they also use none in the first ten seconds in which bytes for a player arrive.
         ///
         /// All hosts count as one link, because a device has one. Readers with the priority
         /// `.playing` are players.

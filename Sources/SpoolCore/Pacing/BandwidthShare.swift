@@ -1,16 +1,16 @@
 /// Decides when preloads and downloads pause for players. A value without a clock.
 ///
-/// They pause while a player is short of bytes, and for a moment afterwards. While bytes for a
-/// player are on their way, they run in phases at full speed. The pause behind each phase is so
-/// long that they have had no more than their share of the bytes that the link brought. Otherwise
-/// they run without pauses.
+/// They pause while a player is short of bytes, and for a moment afterwards. They also pause while
+/// the bytes that a player reads ahead arrive, until it has enough of them. A player that takes
+/// bytes for longer than that takes all that the link brings. Beside it, others run in phases at
+/// full speed. The pause behind each phase is so long that they have had no more than their share
+/// of the bytes that the link brought. Otherwise they run without pauses.
 ///
 /// ```
-///                 bytes for a player are under way             the phase is over, above the share
-///      free ◄────────────────────────────────────► running ◄────────────────────────────────► paused
-///        ▲                                            │                                          │
-///        └──────────────────► short ◄─────────────────┴──────────────────────────────────────────┘
-///               a player is short of bytes; enough since then
+///      free ────► first ────► running ◄────► paused
+///       ▲          │ ▲           │              │
+///       └──────────┴─│───────────┴──────────────┤   the players have enough
+///                    └───────────┴──────────────┘   a player is short of bytes
 /// ```
 package struct BandwidthShare: Sendable {
     /// The state of the players of one resource.
@@ -29,6 +29,13 @@ package struct BandwidthShare: Sendable {
     /// The longest pause for one wait. A player that waits longer than that does not wait because
     /// of others: its origin may be away.
     package static let patience: Nanoseconds = .seconds(30)
+    /// The longest pause while the bytes that players read ahead arrive. Without a pause, a fetch
+    /// takes longer, and the next seek more often finds packets of that fetch before the link.
+    package static let filling: Nanoseconds = .seconds(10)
+    /// The time that others stay paused after the fetch of a player paused. Its origin goes on
+    /// sending until the buffer of the system is full. That is often 2 MiB, which take a quarter of a
+    /// second at 8 MiB/s.
+    package static let draining: Nanoseconds = .milliseconds(300)
     /// The length of a phase. Bytes that the system has buffered during a pause are few compared
     /// with what a link brings in this time.
     package static let phase: Nanoseconds = .milliseconds(250)
@@ -46,8 +53,8 @@ package struct BandwidthShare: Sendable {
         case running(since: MonotonicInstant, all: Int64, others: Int64)
         /// Others have had their share until this time.
         case paused(until: MonotonicInstant)
-        /// A player is short of bytes, or was a moment ago.
-        case short
+        /// A player is short of bytes or was a moment ago, or what it reads ahead arrives.
+        case first
     }
 
     private struct Player {
@@ -60,7 +67,11 @@ package struct BandwidthShare: Sendable {
     private var state = State.free
     /// The resources whose players need bytes.
     private var players: [UInt64: Player] = [:]
+    /// The end of the calm after a player was short of bytes.
     private var calmFrom: MonotonicInstant?
+    /// The time since when bytes for players arrive, and the one up to which those of the last fetch do
+    /// after it paused.
+    private var filling: (since: MonotonicInstant, until: MonotonicInstant?)?
     /// The number of requests that may have to pause.
     private var others = 0
 
@@ -72,7 +83,7 @@ package struct BandwidthShare: Sendable {
         switch state {
         case .free: .max
         case .running: share > 0 ? Self.beside : 0
-        case .paused, .short: 0
+        case .paused, .first: 0
         }
     }
 
@@ -85,6 +96,9 @@ package struct BandwidthShare: Sendable {
         guard before != need else { return }
         if before == .urgent { calmFrom = now + Self.calm }
         players[resource] = need == .nothing ? nil : Player(need: need, since: now)
+        // A pause shorter than `draining` does not end the time in which bytes arrive. A wait does.
+        let isOver = before == .urgent || filling?.until.map { now >= $0 } ?? false
+        filling = (isOver ? now : filling?.since ?? now, players.isEmpty ? now + Self.draining : nil)
         timePassed(now: now)
     }
 
@@ -104,11 +118,11 @@ package struct BandwidthShare: Sendable {
     /// Takes the present time. Due at `deadline`; at any other time it changes nothing.
     package mutating func timePassed(now: MonotonicInstant) {
         if let from = calmFrom, now >= from { calmFrom = nil }
-        let needs = players.values.filter { $0.need == .bytes || now - $0.since < Self.patience }
-        guard calmFrom == nil, !needs.contains(where: { $0.need == .urgent }) else { return state = .short }
-        guard !needs.isEmpty, share < 1 else { return state = .free }
+        if let until = filling?.until, now >= until { filling = nil }
+        guard holds.allSatisfy({ $0 <= now }) else { return state = .first }
+        guard share < 1, players.values.contains(where: { $0.need == .bytes }) else { return state = .free }
         switch state {
-        case .free, .short: state = .running(since: now, all: 0, others: 0)
+        case .free, .first: state = .running(since: now, all: 0, others: 0)
         case .running(let since, let all, let others):
             guard now - since >= Self.phase else { return }
             let pause = pause(after: now - since, all: all, others: others)
@@ -116,6 +130,14 @@ package struct BandwidthShare: Sendable {
         case .paused(let until):
             if now >= until { state = .running(since: now, all: 0, others: 0) }
         }
+    }
+
+    /// The times up to which others pause for players.
+    private var holds: [MonotonicInstant] {
+        let urgent = players.values.filter { $0.need == .urgent }.map { $0.since + Self.patience }
+        guard share < 1, let filling else { return urgent + [calmFrom].compactMap(\.self) }
+        let full = filling.since + Self.filling
+        return urgent + [calmFrom, min(full, filling.until ?? full)].compactMap(\.self)
     }
 
     /// Returns how long others pause, so that they have at most their share of what the link would
@@ -133,9 +155,9 @@ package struct BandwidthShare: Sendable {
         case .free: return nil
         case .running(let since, _, _): return share > 0 ? since + Self.phase : nil
         case .paused(let until): return until
-        case .short:
-            if let calmFrom { return calmFrom }
-            return players.values.filter { $0.need == .urgent }.map { $0.since + Self.patience }.min()
+        case .first:
+            // Others go on when the last of these times has come, unless a player changes before.
+            return holds.max()
         }
     }
 }
