@@ -1,10 +1,10 @@
 /// Decides when preloads and downloads pause for players. A value without a clock.
 ///
 /// They pause while a player is short of bytes, and for a moment afterwards. They also pause while
-/// the bytes that a player reads ahead arrive, until it has enough of them. A player that takes
-/// bytes for longer than that takes all that the link brings. Beside it, others run in phases at
-/// full speed. The pause behind each phase is so long that they have had no more than their share
-/// of the bytes that the link brought. Otherwise they run without pauses.
+/// the bytes arrive that a player reads ahead, for a bounded time. A player that takes bytes for
+/// longer takes all that the link brings. Beside it, others run in phases at full speed. The pause
+/// behind each phase is so long that they have had no more than their share of the bytes that the
+/// link brought. Otherwise they run without pauses.
 ///
 /// ```
 ///      free ────► first ────► running ◄────► paused
