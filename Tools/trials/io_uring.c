@@ -42,7 +42,7 @@ static void fill(char *answer, const char *request) {
 // Waits, receives and sends, with one call for each.
 static void serveByEpoll(const int *sockets, int count) {
     int epoll = epoll_create1(0);
-    struct epoll_event event = {.events = EPOLLIN | EPOLLET}, ready[maxEvents];
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET}, ready[maxEvents];
     for (int i = 0; i < count; i++) {
         event.data.fd = sockets[i];
         check(epoll_ctl(epoll, EPOLL_CTL_ADD, sockets[i], &event) == 0, "epoll_ctl");
@@ -51,13 +51,13 @@ static void serveByEpoll(const int *sockets, int count) {
     for (int open = count; open > 0;) {
         int n = epoll_wait(epoll, ready, maxEvents, -1);
         for (int i = 0; i < n; i++) {
-            ssize_t received = recv(ready[i].data.fd, request, sizeof request, MSG_DONTWAIT);
-            if (received < 0) continue;
-            if (received == 0) {
+            // The end can come in one event with the last request, which nobody waits for then.
+            if (ready[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
                 close(ready[i].data.fd);
                 open--;
                 continue;
             }
+            if (recv(ready[i].data.fd, request, sizeof request, MSG_DONTWAIT) <= 0) continue;
             fill(answer, request);
             send(ready[i].data.fd, answer, sizeof answer, MSG_NOSIGNAL);
         }
