@@ -33,8 +33,8 @@ package struct BandwidthShare: Sendable {
     /// takes longer, and the next seek more often finds packets of that fetch before the link.
     package static let filling: Nanoseconds = .seconds(10)
     /// The time that others stay paused after the fetch of a player paused. Its origin goes on
-    /// sending until the buffer of the system is full. That is often 2 MiB, which take a quarter of a
-    /// second at 8 MiB/s.
+    /// sending until the window is full (`ReceiveWindow`). Where windows can't be bounded, that is
+    /// often 2 MiB, which take a quarter of a second at 8 MiB/s.
     package static let draining: Nanoseconds = .milliseconds(300)
     /// The length of a phase. Bytes that the system has buffered during a pause are few compared
     /// with what a link brings in this time.

@@ -2,17 +2,20 @@
 internal import SpoolCore
 internal import SpoolSystem
 
-/// Sets the receive windows of a loop's connections: those of preloads and downloads are bounded
-/// while players use the link (`BackgroundWindow`). Keeps open connections for players, too. For
-/// HTTP/1.1 only, where a transfer has its connection for itself.
+/// Bounds the receive windows of a loop's connections (`ReceiveWindow`), and stops the origins of
+/// paused transfers. Keeps open connections for players, too. For HTTP/1.1 only, where a transfer has
+/// its connection for itself.
 ///
 /// Used on the thread of the loop only.
 final class CurlWindows {
-    private var policy = BackgroundWindow()
+    private var policy = ReceiveWindow()
     /// The transfers with an open connection.
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The sockets with a bounded window. libcurl may give one to the next transfer.
     private var bounded: Set<Int32> = []
+    /// The sockets of paused transfers whose origins stop when their windows are full, and the memory
+    /// that the kernel had for each before.
+    private var held: [Int32: UInt32] = [:]
     /// The kept connections without a transfer, and the host of each.
     private var kept: [Int32: String] = [:]
     private var nextMeasurement = MonotonicInstant(nanoseconds: 0)
@@ -23,7 +26,7 @@ final class CurlWindows {
     func opensConnection(for transfer: CurlTransfer, now: MonotonicInstant) -> Bool {
         guard transfer.priority < .playing, policy.isBounding(now: now), let host = transfer.host else { return false }
         let sockets = kept.filter { $0.value == host }.keys
-        guard sockets.count > BackgroundWindow.keptForPlayers, let socket = sockets.first else { return true }
+        guard sockets.count > ReceiveWindow.keptForPlayers, let socket = sockets.first else { return true }
         // libcurl takes one of them later, when others may have begun as well.
         kept[socket] = nil
         return false
@@ -47,18 +50,19 @@ final class CurlWindows {
     /// Removes a transfer that is over.
     func ended(_ transfer: CurlTransfer, now: MonotonicInstant) {
         guard transfers.removeValue(forKey: ObjectIdentifier(transfer)) != nil else { return }
+        if let socket = transfer.socket { release(socket) }
         changed(now: now)
     }
 
     /// Notes that a socket is about to be closed. Its number may be that of another file then.
     func closed(_ socket: Int32, now: MonotonicInstant) {
         bounded.remove(socket)
+        held[socket] = nil
         kept[socket] = nil
         // Two, if a transfer got the connection of one that libcurl has ended in this turn.
-        for transfer in transfers.values.filter({ $0.socket == socket }) {
-            transfer.connectionClosed()
-            ended(transfer, now: now)
-        }
+        let closed = transfers.values.filter { $0.socket == socket }
+        for transfer in closed { transfer.connectionClosed() }
+        for transfer in closed { ended(transfer, now: now) }
     }
 
     /// Takes the time to the first byte of an answer.
@@ -72,8 +76,7 @@ final class CurlWindows {
         guard isSupported else { return }
         policy.playersChanged(transfers.values.count { $0.priority == .playing }, now: now)
         guard !bounded.isEmpty || policy.isBounding(now: now) else { return }
-        let running = runningCount
-        for transfer in transfers.values { bound(transfer, running: running, now: now) }
+        boundAll(now: now)
     }
 
     /// Notes that a transfer took bytes.
@@ -82,29 +85,62 @@ final class CurlWindows {
     func took(_ transfer: CurlTransfer, endedBytes: @autoclosure () -> Int64, now: MonotonicInstant) {
         guard isSupported else { return }
         if now >= nextMeasurement {
-            nextMeasurement = now + BackgroundWindow.interval
+            nextMeasurement = now + ReceiveWindow.interval
             policy.received(transfers.values.reduce(endedBytes()) { $0 + $1.arrivedBytes }, now: now)
+            boundAll(now: now)
+        } else if transfer.priority < .playing {
+            // The kernel widens the window as it sees fit when bytes are read.
+            bound(transfer, running: runningCount, now: now)
         }
-        // The kernel widens the window as it sees fit when bytes are read.
-        if transfer.priority < .playing { bound(transfer, running: runningCount, now: now) }
     }
 
     private var runningCount: Int { transfers.values.count { $0.priority < .playing && !$0.isPaused } }
 
-    private func bound(_ transfer: CurlTransfer, running: Int, now: MonotonicInstant) {
-        guard let socket = transfer.socket else { return }
-        if let bytes = window(of: transfer, on: socket, running: running, now: now) {
-            ReceivingConnection.boundWindow(of: socket, to: bytes)
-            bounded.insert(socket)
-        } else if bounded.remove(socket) != nil {
-            ReceivingConnection.boundWindow(of: socket, to: nil)
-        }
+    private func boundAll(now: MonotonicInstant) {
+        let running = runningCount
+        for transfer in transfers.values { bound(transfer, running: running, now: now) }
     }
 
-    private func window(of transfer: CurlTransfer, on socket: Int32, running: Int, now: MonotonicInstant) -> Int? {
-        guard transfer.priority < .playing, policy.isBounding(now: now), let host = transfer.host,
-            let segment = ReceivingConnection.segmentBytes(of: socket)
-        else { return nil }
+    private func bound(_ transfer: CurlTransfer, running: Int, now: MonotonicInstant) {
+        guard let socket = transfer.socket else { return }
+        guard let segment = boundedSegment(of: transfer, on: socket, now: now),
+            let bytes = window(of: transfer, segment: segment, running: running, now: now)
+        else {
+            release(socket)
+            if bounded.remove(socket) != nil { ReceivingConnection.boundWindow(of: socket, to: nil) }
+            return
+        }
+        if transfer.isPaused {
+            // Windows of players stay bounded.
+            let later = transfer.priority == .playing ? bytes : nil
+            hold(socket, reserve: ReceiveWindow.restSegments * segment, later: later)
+        } else {
+            release(socket)
+        }
+        ReceivingConnection.boundWindow(of: socket, to: bytes)
+        bounded.insert(socket)
+    }
+
+    /// Returns the most bytes of one segment, or nil if the window of the transfer is not bounded now.
+    private func boundedSegment(of transfer: CurlTransfer, on socket: Int32, now: MonotonicInstant) -> Int? {
+        guard transfer.priority == .playing || policy.isBounding(now: now) else { return nil }
+        return ReceivingConnection.segmentBytes(of: socket)
+    }
+
+    /// Stops an origin when its window is full, if the system permits it.
+    private func hold(_ socket: Int32, reserve: Int, later: Int?) {
+        guard case .held(let memory) = ReceivingConnection.hold(socket, reserve: reserve, later: later) else { return }
+        held[socket] = held[socket] ?? memory
+    }
+
+    private func release(_ socket: Int32) {
+        guard let memory = held.removeValue(forKey: socket) else { return }
+        ReceivingConnection.release(socket, memory: memory)
+    }
+
+    private func window(of transfer: CurlTransfer, segment: Int, running: Int, now: MonotonicInstant) -> Int? {
+        guard let host = transfer.host else { return nil }
+        if transfer.priority == .playing { return policy.bytesOfPlayer(for: host, segment: segment, now: now) }
         return policy.bytes(for: host, segment: segment, isPaused: transfer.isPaused, running: running, now: now)
     }
 }

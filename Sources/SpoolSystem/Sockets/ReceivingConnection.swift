@@ -38,5 +38,56 @@ package enum ReceivingConnection {
         // Only a hint: a closed connection, or one that is no TCP, has no window.
         _ = setsockopt(socket, Int32(IPPROTO_TCP), TCP_WINDOW_CLAMP, &value, socklen_t(MemoryLayout<Int32>.size))
     }
+
+    /// What `hold` did.
+    package enum Hold: Equatable {
+        /// The kernel has memory for the window only. Before, it had this many bytes.
+        case held(memoryBefore: UInt32)
+        /// The kernel has no more memory anyway.
+        case unneeded
+        /// A program may not ask for as much memory as the connection needs later
+        /// (net.core.rmem_max, socket(7)).
+        case impossible
+    }
+
+    /// Lets the origin of a connection send no more than the window that it was told, until `release`.
+    ///
+    /// A bounded window alone does not stop an origin. As long as the kernel has memory for received
+    /// bytes, it opens the window again for each one, although nobody reads them.
+    ///
+    /// - Parameters:
+    ///   - reserve: The bytes of the window that a connection without waiting bytes has.
+    ///   - later: The largest window that the connection needs after the release, or nil for as much
+    ///     memory as it has now.
+    package static func hold(_ socket: Int32, reserve: Int, later: Int? = nil) -> Hold {
+        // A packet takes up to four times the memory of its bytes.
+        let least = later.map { UInt32(clamping: min($0, Int(Int32.max)) * 4) } ?? .max
+        var before: UInt32 = 0
+        switch spool_tcp_hold(socket, UInt32(clamping: reserve), least, mostMemory, &before) {
+        case 0: return .held(memoryBefore: before)
+        case -EALREADY: return .unneeded
+        default: return .impossible
+        }
+    }
+
+    /// Ends what `hold` began. Call it before waiting bytes are read: reading them tells the origin
+    /// that it can go on.
+    package static func release(_ socket: Int32, memory: UInt32) {
+        // Only a hint, as with `boundWindow`.
+        _ = spool_tcp_release(socket, memory)
+    }
+
+    /// The largest value of `SO_RCVBUF`. A container may not see the file that has it.
+    private static let mostMemory: UInt32 = {
+        let probe = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        guard probe >= 0 else { return 0 }
+        defer { close(probe) }
+        var memory = Int32.max, size = socklen_t(MemoryLayout<Int32>.size)
+        guard setsockopt(probe, SOL_SOCKET, SO_RCVBUF, &memory, size) == 0,
+            getsockopt(probe, SOL_SOCKET, SO_RCVBUF, &memory, &size) == 0
+        else { return 0 }
+        // The kernel doubles what it is given.
+        return UInt32(clamping: memory / 2)
+    }()
 }
 #endif

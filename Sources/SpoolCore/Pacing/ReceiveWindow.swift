@@ -1,18 +1,25 @@
-/// Bounds the bytes that origins may have on their way to preloads and downloads while players use
-/// the link. A value without a clock.
+/// Bounds the bytes that origins may have on their way. A value without a clock.
 ///
-/// A request that pauses for a player does not stop its origin at once. The origin sends until the
-/// receive window of the connection is full (RFC 9293 §3.8.6), and the kernel makes that window as
-/// large as megabytes. Those bytes cross the link before the ones that the player waits for.
-/// Beside a player, all windows of less urgent requests together are therefore smaller than what the
-/// link has on its way at its rate: the rate, times the time of a round trip. Then no byte of theirs
-/// waits before the link. A paused request has a window of two segments.
+/// A request that pauses does not stop its origin at once. The origin sends until the receive window
+/// of the connection is full (RFC 9293 §3.8.6), and the kernel makes that window as large as
+/// megabytes. Those bytes cross the link before the ones that a player waits for, and nobody gets
+/// them when a player seeks. The window of a player is therefore four times what the link has on its
+/// way at its rate: the rate, times the time of a round trip.
 ///
-/// Without a player for a minute, windows are left to the kernel.
-package struct BackgroundWindow: Sendable {
-    /// The time for which windows stay bounded after the last request of a player.
+/// Beside a player, all windows of less urgent requests together are smaller than what the link has
+/// on its way. Then no byte of theirs waits before the link. A paused one has a window of two
+/// segments. Without a player for a minute, their windows are left to the kernel.
+package struct ReceiveWindow: Sendable {
+    /// The window of a player's request, in parts of what the link has on its way. A sender needs two
+    /// to find out whether the link has become faster, and twice that when other packets make the
+    /// round trip longer.
+    package static let partOfPlayer = 4.0
+    /// The least window of a player's request, in bytes.
+    package static let leastBytesOfPlayer = 1 << 20
+    /// The time for which windows of less urgent requests stay bounded after the last request of a
+    /// player.
     package static let memory: Nanoseconds = .seconds(60)
-    /// The window of a paused request, in segments. With a smaller one, an origin waits for a timer
+    /// The window of a paused request without a player's priority, in segments. With a smaller one, an origin waits for a timer
     /// before it sends (RFC 9293 §3.8.6.2.1).
     package static let restSegments = 2
     /// The smallest window of another request, in segments. With few, a receiver that delays an
@@ -64,7 +71,7 @@ package struct BackgroundWindow: Sendable {
         players = count
     }
 
-    /// Whether windows are bounded.
+    /// Whether windows of less urgent requests are bounded.
     package func isBounding(now: MonotonicInstant) -> Bool {
         players > 0 || lastPlayer.map { now - $0 < Self.memory } ?? false
     }
@@ -90,6 +97,17 @@ package struct BackgroundWindow: Sendable {
         roundTrips.append((host, time))
     }
 
+    /// Returns the window of a player's request in bytes. Nil for a connection on loopback, and for a
+    /// link that was not measured.
+    ///
+    /// - Parameters:
+    ///   - host: The host that answers the request.
+    ///   - segment: The most bytes of one segment of its connection.
+    package func bytesOfPlayer(for host: String, segment: Int, now: MonotonicInstant) -> Int? {
+        guard segment <= Self.mostSegmentBytes, let onTheWay = bytesOnTheWay(from: host, now) else { return nil }
+        return max(Self.leastBytesOfPlayer, Int(min(Self.partOfPlayer * onTheWay, Double(Int32.max))))
+    }
+
     /// Returns the window of a less urgent request in bytes, while windows are bounded. Nil for a
     /// connection on loopback.
     ///
@@ -102,7 +120,15 @@ package struct BackgroundWindow: Sendable {
         return isPaused ? Self.restSegments * segment : max(Self.leastSegments * segment, all(from: host, running, now) / max(1, running))
     }
 
-    /// The bytes of all windows together.
+    /// What the link has on its way at its rate, in bytes. Nil if it was not measured.
+    private func bytesOnTheWay(from host: String, _ now: MonotonicInstant) -> Double? {
+        guard let rate = rate.value(now: now), let time = roundTrips.first(where: { $0.host == host })?.time.value(now: now) else {
+            return nil
+        }
+        return rate * Double(time) / 1e9
+    }
+
+    /// The bytes of all windows of less urgent requests together.
     private func all(from host: String, _ running: Int, _ now: MonotonicInstant) -> Int {
         guard let rate = rate.value(now: now), let time = roundTrips.first(where: { $0.host == host })?.time.value(now: now) else {
             return Self.leastBytes

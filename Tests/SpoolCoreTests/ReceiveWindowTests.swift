@@ -1,18 +1,18 @@
 import SpoolCore
 import Testing
 
-/// Tests how much an origin may send ahead to preloads and downloads beside a player.
-@Suite struct BackgroundWindowTests {
+/// Tests how much an origin may send ahead to players, and to preloads and downloads beside them.
+@Suite struct ReceiveWindowTests {
     private static let host = "origin.test"
     private static let segment = 1448
     private let start = MonotonicInstant(nanoseconds: 0)
-    private var window = BackgroundWindow()
+    private var window = ReceiveWindow()
 
     /// A link of 8 MiB/s, with answers after 40 ms.
     private mutating func measureLink(_ mebibytesPerSecond: Int64 = 8, at instant: MonotonicInstant? = nil) {
         let instant = instant ?? start
         window.received(0, now: instant)
-        window.received(mebibytesPerSecond << 18, now: instant + BackgroundWindow.interval)
+        window.received(mebibytesPerSecond << 18, now: instant + ReceiveWindow.interval)
         window.answered(by: Self.host, after: .milliseconds(40), now: instant)
     }
 
@@ -43,10 +43,10 @@ import Testing
         measureLink()
         window.playersChanged(1, now: start)
         let onTheWay = Double(8 << 20) * 0.04
-        #expect(bytes(1) == Int(onTheWay * BackgroundWindow.part))
+        #expect(bytes(1) == Int(onTheWay * ReceiveWindow.part))
         for running in 1...20 {
             #expect(Double(bytes(running) * running) < onTheWay)
-            #expect(Double(bytes(running) * running) > 0.9 * BackgroundWindow.part * onTheWay)
+            #expect(Double(bytes(running) * running) > 0.9 * ReceiveWindow.part * onTheWay)
         }
     }
 
@@ -56,7 +56,7 @@ import Testing
         window.playersChanged(0, now: start)
         let onTheWay = Int(Double(8 << 20) * 0.04)
         #expect(bytes(1) == 2 * onTheWay)
-        #expect(bytes(4) == Int(Double(onTheWay) * BackgroundWindow.part) / 4)
+        #expect(bytes(4) == Int(Double(onTheWay) * ReceiveWindow.part) / 4)
     }
 
     @Test mutating func `on a near link, windows hold ten milliseconds of it`() {
@@ -64,6 +64,19 @@ import Testing
         window.playersChanged(1, now: start)
         window.answered(by: Self.host, after: .milliseconds(1), now: start)
         #expect(bytes(2) == Int(Double(80 << 20) * 0.01) / 2)
+    }
+
+    @Test mutating func `a player has four times what the link has on its way, and at least a MiB`() {
+        func bytes(_ host: String = Self.host, segment: Int = Self.segment) -> Int? {
+            window.bytesOfPlayer(for: host, segment: segment, now: start)
+        }
+        #expect(bytes() == nil)
+        measureLink(32)
+        #expect(bytes().map(Double.init) == (4 * 0.04 * Double(32 << 20)).rounded(.down))
+        #expect(bytes("other.test") == nil)
+        #expect(bytes(segment: 65_483) == nil)
+        window.answered(by: "near.test", after: .milliseconds(1), now: start)
+        #expect(bytes("near.test") == 1 << 20)
     }
 
     @Test mutating func `a paused request has two segments`() {
@@ -85,19 +98,19 @@ import Testing
     }
 
     @Test mutating func `a link that was not measured, or is very near, has the least`() {
-        #expect(bytes(1) == BackgroundWindow.leastBytes)
+        #expect(bytes(1) == ReceiveWindow.leastBytes)
         measureLink()
-        #expect(bytes(2, host: "other.test") == BackgroundWindow.leastBytes / 2)
-        window = BackgroundWindow()
+        #expect(bytes(2, host: "other.test") == ReceiveWindow.leastBytes / 2)
+        window = ReceiveWindow()
         measureLink(1)
         window.answered(by: Self.host, after: 1, now: start)
-        #expect(bytes(1) == BackgroundWindow.leastBytes)
+        #expect(bytes(1) == ReceiveWindow.leastBytes)
     }
 
     @Test mutating func `the highest rate of ten minutes counts, and not an older one`() {
         measureLink()
         let high = bytes(1)
-        var instant = start + BackgroundWindow.interval
+        var instant = start + ReceiveWindow.interval
         var received: Int64 = 2 << 20
         func measure(for seconds: Int64) -> Int {
             for _ in 0..<seconds {
@@ -114,7 +127,7 @@ import Testing
     @Test mutating func `a rest of any length does not bring an old rate back`() {
         measureLink()
         window.received(3 << 20, now: start + .seconds(3600))
-        #expect(bytes(1, at: start + .seconds(3600)) == BackgroundWindow.leastBytes)
+        #expect(bytes(1, at: start + .seconds(3600)) == ReceiveWindow.leastBytes)
     }
 
     @Test mutating func `bytes that are missing for a moment are no second rate`() {
@@ -142,10 +155,10 @@ import Testing
     @Test mutating func `round trips of at most 64 hosts are known`() {
         measureLink()
         let known = bytes(1)
-        for number in 1..<BackgroundWindow.hostLimit { window.answered(by: "\(number).test", after: .seconds(1), now: start) }
+        for number in 1..<ReceiveWindow.hostLimit { window.answered(by: "\(number).test", after: .seconds(1), now: start) }
         #expect(bytes(1) == known)
         window.answered(by: "one-more.test", after: .seconds(1), now: start)
-        #expect(bytes(1) == BackgroundWindow.leastBytes)
+        #expect(bytes(1) == ReceiveWindow.leastBytes)
     }
 
     @Test mutating func `extreme numbers stay within the bounds of the kernel`() {
