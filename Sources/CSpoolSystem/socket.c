@@ -46,7 +46,8 @@ int32_t spool_tcp_hold(int32_t socket, uint32_t reserve, uint32_t least, uint32_
     uint64_t used = memory[SK_MEMINFO_RMEM_ALLOC], expected = ((uint64_t)window + reserve) * 2;
     if (waiting > 0 && used > 2 * (uint64_t)waiting) expected = expected / 2 * used / (uint64_t)waiting;
     if (used + expected >= memory[SK_MEMINFO_RCVBUF]) return -EALREADY;
-    // With less memory than that, the kernel would drop packets that are on their way. It doubles values.
+    // With less memory than that, the kernel would drop packets that are on their way. It doubles
+    // each value.
     uint64_t limit = 2 * (uint64_t)most;
     if (used + expected > limit) return -EAGAIN;
     // What it had before is set again later, up to the limit.

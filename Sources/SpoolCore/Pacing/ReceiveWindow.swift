@@ -19,8 +19,8 @@ package struct ReceiveWindow: Sendable {
     /// The time for which windows of less urgent requests stay bounded after the last request of a
     /// player.
     package static let memory: Nanoseconds = .seconds(60)
-    /// The window of a paused request without a player's priority, in segments. With a smaller one, an origin waits for a timer
-    /// before it sends (RFC 9293 §3.8.6.2.1).
+    /// The window of a paused preload or download, in segments. With a smaller one, an origin waits
+    /// for a timer before it sends (RFC 9293 §3.8.6.2.1).
     package static let restSegments = 2
     /// The smallest window of another request, in segments. With few, a receiver that delays an
     /// acknowledgement stops its sender (RFC 9293 §3.8.6.3).
@@ -104,8 +104,8 @@ package struct ReceiveWindow: Sendable {
     ///   - host: The host that answers the request.
     ///   - segment: The most bytes of one segment of its connection.
     package func bytesOfPlayer(for host: String, segment: Int, now: MonotonicInstant) -> Int? {
-        guard segment <= Self.mostSegmentBytes, let onTheWay = bytesOnTheWay(from: host, now) else { return nil }
-        return max(Self.leastBytesOfPlayer, Int(min(Self.partOfPlayer * onTheWay, Double(Int32.max))))
+        guard segment <= Self.mostSegmentBytes, let (rate, time) = link(to: host, now) else { return nil }
+        return max(Self.leastBytesOfPlayer, Int(min(rate * Self.partOfPlayer * Double(time) / 1e9, Double(Int32.max))))
     }
 
     /// Returns the window of a less urgent request in bytes, while windows are bounded. Nil for a
@@ -120,19 +120,18 @@ package struct ReceiveWindow: Sendable {
         return isPaused ? Self.restSegments * segment : max(Self.leastSegments * segment, all(from: host, running, now) / max(1, running))
     }
 
-    /// What the link has on its way at its rate, in bytes. Nil if it was not measured.
-    private func bytesOnTheWay(from host: String, _ now: MonotonicInstant) -> Double? {
+    /// Returns the rate of the link in bytes a second, and the time of a round trip to a host. Nil if
+    /// one of them was not measured.
+    private func link(to host: String, _ now: MonotonicInstant) -> (rate: Double, roundTrip: Nanoseconds)? {
         guard let rate = rate.value(now: now), let time = roundTrips.first(where: { $0.host == host })?.time.value(now: now) else {
             return nil
         }
-        return rate * Double(time) / 1e9
+        return (rate, time)
     }
 
     /// The bytes of all windows of less urgent requests together.
     private func all(from host: String, _ running: Int, _ now: MonotonicInstant) -> Int {
-        guard let rate = rate.value(now: now), let time = roundTrips.first(where: { $0.host == host })?.time.value(now: now) else {
-            return Self.leastBytes
-        }
+        guard let (rate, time) = link(to: host, now) else { return Self.leastBytes }
         let part = players == 0 && running <= 1 ? Self.partAlone : Self.part
         let seconds = max(part * Double(time), Double(Self.harmlessDelay)) / 1e9
         return max(Self.leastBytes, Int(min(rate * seconds, Double(Int32.max))))

@@ -129,7 +129,7 @@ final class CurlWindows {
 
     /// Stops an origin when its window is full, if the system permits it.
     private func hold(_ socket: Int32, reserve: Int, later: Int?) {
-        guard case .held(let memory) = ReceivingConnection.hold(socket, reserve: reserve, later: later) else { return }
+        guard let memory = ReceivingConnection.hold(socket, reserve: reserve, later: later) else { return }
         held[socket] = held[socket] ?? memory
     }
 

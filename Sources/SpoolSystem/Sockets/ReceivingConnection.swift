@@ -39,17 +39,6 @@ package enum ReceivingConnection {
         _ = setsockopt(socket, Int32(IPPROTO_TCP), TCP_WINDOW_CLAMP, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// What `hold` did.
-    package enum Hold: Equatable {
-        /// The kernel has memory for the window only. Before, it had this many bytes.
-        case held(memoryBefore: UInt32)
-        /// The kernel has no more memory anyway.
-        case unneeded
-        /// A program may not ask for as much memory as the connection needs later
-        /// (net.core.rmem_max, socket(7)).
-        case impossible
-    }
-
     /// Lets the origin of a connection send no more than the window that it was told, until `release`.
     ///
     /// A bounded window alone does not stop an origin. As long as the kernel has memory for received
@@ -59,15 +48,14 @@ package enum ReceivingConnection {
     ///   - reserve: The bytes of the window that a connection without waiting bytes has.
     ///   - later: The largest window that the connection needs after the release, or nil for as much
     ///     memory as it has now.
-    package static func hold(_ socket: Int32, reserve: Int, later: Int? = nil) -> Hold {
+    /// - Returns: The memory of the connection before, in bytes, for `release`. Nil if it has no more
+    ///   than that anyway, or if a program may not ask for as much memory as it needs later
+    ///   (net.core.rmem_max, socket(7)).
+    package static func hold(_ socket: Int32, reserve: Int, later: Int? = nil) -> UInt32? {
         // A packet takes up to four times the memory of its bytes.
         let least = later.map { UInt32(clamping: min($0, Int(Int32.max)) * 4) } ?? .max
         var before: UInt32 = 0
-        switch spool_tcp_hold(socket, UInt32(clamping: reserve), least, mostMemory, &before) {
-        case 0: return .held(memoryBefore: before)
-        case -EALREADY: return .unneeded
-        default: return .impossible
-        }
+        return spool_tcp_hold(socket, UInt32(clamping: reserve), least, mostMemory, &before) == 0 ? before : nil
     }
 
     /// Ends what `hold` began. Call it before waiting bytes are read: reading them tells the origin
