@@ -15,6 +15,9 @@ extension MediaCache {
 
     /// Returns whether every byte of a resource is stored.
     ///
+    /// A reader has the bytes of the origin before they are written. After it has read the last one,
+    /// this can be false for a moment.
+    ///
     /// - Parameter name: The resource, by its URL or key.
     /// - Throws: `.store`, `.closed`, `.unsupportedURL`.
     public func isComplete(_ name: some ResourceName) async throws(CacheError) -> Bool {
