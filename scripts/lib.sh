@@ -33,11 +33,21 @@ have() {
     command -v "$1" >/dev/null 2>&1 || [[ -x /usr/sbin/$1 ]]
 }
 
+# Prints the directory of the toolchain's libraries, PREFIX/lib/swift.
+toolchain_libraries() {
+    swift -print-target-info 2>/dev/null | sed -n 's/.*"runtimeResourcePath": *"\(.*\)".*/\1/p'
+}
+
 # Whether the toolchain brings the standard library for static linking.
 have_static_library() {
-    local runtime
-    runtime=$(swift -print-target-info 2>/dev/null | sed -n 's/.*"runtimeResourcePath": *"\(.*\)".*/\1/p')
-    [[ -n $runtime && -d ${runtime}_static ]]
+    local libraries
+    libraries=$(toolchain_libraries)
+    [[ -n $libraries && -d ${libraries}_static ]]
+}
+
+# Whether the toolchain brings LLVM's linker, which can put functions in an order.
+have_llvm_linker() {
+    [[ -x $(toolchain_libraries)/../../bin/ld.lld ]]
 }
 
 # Prints the directory of the C++ library for static linking, which the Swift runtime needs; prints nothing when there is none.
@@ -86,8 +96,9 @@ target_triple() {
 # a hit's instructions. Debug builds, in which the unit tests run, have these checks. Also sets `simulation_flags` for the simulations and
 # the crash test, which share a build in a directory of its own, because `swift test` refuses the next flags; `swift test` needs
 # --disable-testable-imports, too, or it compiles all modules again. Also sets `release_flags` for a release that needs
-# only the C libraries at run time: two MiB less are resident, and it starts a millisecond earlier. All scripts use these lists, because other
-# flags would build everything again.
+# only the C libraries at run time: two MiB less are resident, and it starts a millisecond earlier. Its functions that a server calls lie
+# side by side (scripts/order-functions): three MiB less are resident. All scripts use these lists, because other flags would build everything
+# again.
 set_release_flags() {
     local cxx
     # Read by the scripts that source this.
@@ -103,5 +114,9 @@ set_release_flags() {
         if [[ -n $cxx ]]; then
             release_flags+=(-Xlinker "-L$cxx")
         fi
+    fi
+    if [[ $(uname -s) == Linux ]] && have_llvm_linker; then
+        release_flags+=(-Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -use-ld=lld)
+        release_flags+=(-Xlinker "--symbol-ordering-file=$root/packaging/function-order.txt" -Xlinker --no-warn-symbol-ordering)
     fi
 }
