@@ -33,17 +33,13 @@ extension ServerLoop {
 
     /// Copies the beginning of a body that is in memory behind the head.
     private func startWithMemory(of source: any BodySource, _ framing: BodyFraming) -> ResponseStart? {
-        let head = headBuffer.count, room = gathering.count - head
-        guard source.beginsInMemory, !framing.isChunked, !framing.isSent, room > 0,
+        let room = gathering.count - ServerLoop.gatheredHeadBytes
+        guard headBuffer.count <= ServerLoop.gatheredHeadBytes, source.beginsInMemory, !framing.isChunked, !framing.isSent, room > 0,
             case .memory(let bytes, let keepAlive) = source.next(max: framing.demand(room)), bytes.count > 0
         else { return nil }
         let count = min(bytes.count, framing.demand(room))
-        let gathered = UnsafeMutableRawBufferPointer(rebasing: gathering[..<(head + count)])
-        gathered.copyMemory(from: headBuffer.bytes)
-        withExtendedLifetime(keepAlive) {
-            UnsafeMutableRawBufferPointer(rebasing: gathered[head...]).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
-        }
-        return .gathered(UnsafeRawBufferPointer(gathered))
+        withExtendedLifetime(keepAlive) { gatheredBody(count).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count])) }
+        return .gathered(putHead(before: count))
     }
 
     /// Chooses the start of a body that is one piece of a file in memory.
@@ -60,16 +56,25 @@ extension ServerLoop {
     /// Reads a small body behind its head. One call then sends both: two system calls instead of
     /// four.
     private func gather(_ chunk: SendingState.FileChunk) -> UnsafeRawBufferPointer? {
-        let head = headBuffer.count
-        guard chunk.count <= min(ResponseStart.inlineBodyBytes, gathering.count - head), options.coldReads?.readsSmallFiles != false
+        guard headBuffer.count <= ServerLoop.gatheredHeadBytes, chunk.count <= ResponseStart.inlineBodyBytes,
+            options.coldReads?.readsSmallFiles != false
         else { return nil }
-        let gathered = UnsafeMutableRawBufferPointer(rebasing: gathering[..<(head + chunk.count)])
         let read = withExtendedLifetime(chunk.keepAlive) {
-            readResident(
-                descriptor: chunk.descriptor, into: UnsafeMutableRawBufferPointer(rebasing: gathered[head...]), offset: chunk.offset)
+            readResident(descriptor: chunk.descriptor, into: gatheredBody(chunk.count), offset: chunk.offset)
         }
         guard read == chunk.count else { return nil }
-        gathered.copyMemory(from: headBuffer.bytes)
-        return UnsafeRawBufferPointer(gathered)
+        return putHead(before: chunk.count)
+    }
+
+    /// The place of a body of `count` bytes, which begins a page.
+    private func gatheredBody(_ count: Int) -> UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(rebasing: gathering[Self.gatheredHeadBytes...].prefix(count))
+    }
+
+    /// Copies the head before a body of `count` bytes, and returns both.
+    private func putHead(before count: Int) -> UnsafeRawBufferPointer {
+        let start = Self.gatheredHeadBytes - headBuffer.count
+        UnsafeMutableRawBufferPointer(rebasing: gathering[start...]).copyMemory(from: headBuffer.bytes)
+        return UnsafeRawBufferPointer(rebasing: gathering[start..<Self.gatheredHeadBytes + count])
     }
 }
