@@ -68,6 +68,40 @@ import Testing
         #endif
     }
 
+    @Test func `events of readers reach a sink, a trace log and a stream, and only a sink that takes them`() async throws {
+        /// Counts the readers, and may say that it takes no events of them.
+        final class Readers: LogSink, EventSink {
+            let level: LogLevel
+            let recordsReaders: Bool
+            let count = Locked(0)
+
+            init(level: LogLevel, recordsReaders: Bool) {
+                self.level = level
+                self.recordsReaders = recordsReaders
+            }
+
+            func log(_ level: LogLevel, _ message: String) {}
+            func record(_ event: CacheEvent) { if case .readerJoined = event { count.withLock { $0 += 1 } } }
+        }
+        for (takes, level, isStreamed, expected) in [
+            (true, LogLevel.info, false, 2), (false, .info, false, 0), (false, .trace, false, 2), (false, .info, true, 2),
+        ] {
+            let sink = Readers(level: level, recordsReaders: takes)
+            var configuration = Configuration()
+            configuration.log = sink
+            configuration.events = [sink]
+            let cache = try MediaCache.inMemory(origin: ScriptedOrigin([Self.song]), configuration: configuration)
+            let events = isStreamed ? cache.observation.events : nil
+            for _ in 0..<2 { _ = try await cache.reader(for: Self.song.url).read(at: 0, count: 10) }
+            await cache.close()
+            #expect(sink.count.withLock { $0 } == expected, "\(takes) \(level) \(isStreamed)")
+            guard let events else { continue }
+            var streamed = 0
+            for await event in events { if case .readerJoined = event { streamed += 1 } }
+            #expect(streamed == 2)
+        }
+    }
+
     @Test(arguments: LogLevel.allCases)
     func `a log gets no line below its level`(level: LogLevel) async throws {
         let lines = try await lines(at: level).lines.lines.withLock { $0 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <stdint.h>
+#include "spool_atomic.h"
 #include "spool_crc32c.h"
 #include "spool_event.h"
 #include "spool_file.h"

@@ -223,6 +223,10 @@ final class Engine: Sendable {
         return ResourceSession.SharedParts(
             environment: environment, store: store, pool: pool, backlog: backlog, limiter: limiter, committer: committer, evictor: evictor,
             limits: limits, segmentBytes: Int(segmentBytes), counters: counters, configuration: configuration, record: record,
+            recordsReaders: { [log = configuration.log, feed, isRecorded = configuration.events.contains(where: \.recordsReaders)] in
+                if isRecorded || feed.hasStreams { return true }
+                return if let log { EventLogger.takesReaders(log) } else { false }
+            },
             notices: feed.notices,
             gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [sessions] session in sessions.withLock { $0.noteIdle(session) } },
             storeFailed: { [weak self] in self?.storeFailed() },

@@ -14,7 +14,7 @@ extension ResourceSession {
         }
     }
 
-    var isIdle: Bool { state.withLock { $0.isIdle } }
+    var isIdle: Bool { state.withLock { $0.isIdle() } }
 
     /// The version that its readers get, once one is known.
     var generation: GenerationID? { state.withLock { $0.machine.version?.generation } }
@@ -25,7 +25,7 @@ extension ResourceSession {
         adoptRequest(url: url, options)
         shared.counters.add { $0.readers += 1 }
         shared.committer.touch(access)
-        shared.record(.readerJoined(key, start: start, end: end))
+        if shared.recordsReaders() { shared.record(.readerJoined(key, start: start, end: end)) }
         return SessionReader(
             session: self, start: start, end: end, policy: options.fetchPolicy ?? shared.configuration.fetching.policy,
             rules: rules(of: options), site: options.site, wantsBytes: wantsBytes, endsSoon: options.endsSoon,

@@ -7,21 +7,34 @@ final class EventFeed: EventSink {
     static let maximumWaiting = 1000
 
     private struct State {
-        var streams: [Int: AsyncStream<CacheEvent>.Continuation] = [:]
+        var streams: [Int: AsyncStream<CacheEvent>.Continuation] = [:] {
+            didSet { count.value = Int64(streams.count) }
+        }
+        /// The number of streams, for readers without the lock.
+        let count = SharedNumber(0)
         var next = 0
         var isOver = false
     }
 
     /// The notices for a page.
     let notices: NoticeBoard
-    private let state = Locked(State())
+    private let state: Locked<State>
+    private let count: SharedNumber
 
-    init(time: any TimeSource) { notices = NoticeBoard(time: time) }
+    init(time: any TimeSource) {
+        notices = NoticeBoard(time: time)
+        let start = State()
+        count = start.count
+        state = Locked(start)
+    }
 
     func record(_ event: CacheEvent) {
         notices.record(event)
         for stream in state.withLock({ $0.streams.isEmpty ? [] : Array($0.streams.values) }) { stream.yield(event) }
     }
+
+    /// Whether anything takes events, except for notices.
+    var hasStreams: Bool { count.value > 0 }
 
     /// Returns a stream of the events from now on.
     func stream() -> AsyncStream<CacheEvent> {

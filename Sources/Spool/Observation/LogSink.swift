@@ -31,6 +31,9 @@ struct EventLogger: EventSink {
         log.log(level, Self.message(of: event))
     }
 
+    /// Whether a log takes the events of readers.
+    static func takesReaders(_ log: any LogSink) -> Bool { log.level <= .trace }
+
     private static func level(of event: CacheEvent) -> LogLevel {
         switch event {
         case .readerJoined, .bytesCommitted, .fetchMeasured: .trace

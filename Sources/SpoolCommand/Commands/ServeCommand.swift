@@ -280,6 +280,7 @@ extension ProxyOptions {
 /// A sink of its own, because a stream of all events would wake a thread for each hit.
 private final class Takeovers: EventSink {
     let times: AsyncStream<Void>
+    let recordsReaders = false
     private let added: AsyncStream<Void>.Continuation
 
     init() {

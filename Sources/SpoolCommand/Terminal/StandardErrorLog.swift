@@ -17,11 +17,12 @@ final class StandardErrorLog: LogSink {
 
     /// The lowest level that is logged. It can change while the log is in use.
     var level: LogLevel {
-        get { lowest.withLock { $0 } }
-        set { lowest.withLock { $0 = newValue } }
+        get { LogLevel(rawValue: Int(lowest.value)) ?? .info }
+        set { lowest.value = Int64(newValue.rawValue) }
     }
 
-    private let lowest: Locked<LogLevel>
+    /// The raw value of the lowest level.
+    private let lowest: SharedNumber
     private let format: Format
     private let time: any TimeSource
     private let lane = DiskLane(name: "spool-log")
@@ -37,7 +38,7 @@ final class StandardErrorLog: LogSink {
     static let maxWaiting = 4096
 
     init(level: LogLevel, format: Format, time: any TimeSource = SystemTime()) {
-        lowest = Locked(level)
+        lowest = SharedNumber(Int64(level.rawValue))
         self.format = format
         self.time = time
     }

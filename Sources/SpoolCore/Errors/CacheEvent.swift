@@ -88,4 +88,13 @@ public enum EvictionCause: Hashable, Sendable, CustomStringConvertible {
 public protocol EventSink: Sendable {
     /// Records an event. Called from any thread, and never under a lock. Must not block.
     func record(_ event: CacheEvent)
+    /// Whether the sink needs `readerJoined`, which comes with every request. True by default. The
+    /// cache reads it once, when it is created. Where nothing needs these events, it makes none, and
+    /// requests cost less.
+    var recordsReaders: Bool { get }
+}
+
+extension EventSink {
+    /// True.
+    public var recordsReaders: Bool { true }
 }

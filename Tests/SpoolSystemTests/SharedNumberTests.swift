@@ -1,0 +1,34 @@
+import SpoolSystem
+import Testing
+
+struct SharedNumberTests {
+    @Test func `a thread that sees the number sees all that was written before it`() {
+        let number = SharedNumber(0), payload = Payload()
+        let writer = SystemThread(name: "writer") {
+            for round in 1...Self.rounds {
+                payload.values[Int(round)] = round
+                number.value = round
+            }
+        }
+        var seen: Int64 = 0
+        while seen < Self.rounds {
+            seen = number.value
+            if seen > 0, payload.values[Int(seen)] != seen {
+                Issue.record("\(seen) came before what was written before it")
+                break
+            }
+        }
+        writer.join()
+        #expect(number.value == Self.rounds)
+    }
+
+    private static let rounds: Int64 = 10_000
+
+    private final class Payload: @unchecked Sendable {
+        // Safe to share: an element is read only after the number that follows it.
+        let values = UnsafeMutableBufferPointer<Int64>.allocate(capacity: 10_001)
+
+        init() { values.initialize(repeating: 0) }
+        deinit { values.deallocate() }
+    }
+}
