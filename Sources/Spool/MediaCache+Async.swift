@@ -13,10 +13,7 @@ extension MediaCache {
         return try await withCheckedContinuation { continuation in status(of: key) { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Returns whether every byte of a resource is stored.
-    ///
-    /// A reader has the bytes of the origin before they are written. After it has read the last one,
-    /// this can be false for a moment.
+    /// Returns whether every byte of a resource is stored. A reader has new bytes a moment earlier.
     ///
     /// - Parameter name: The resource, by its URL or key.
     /// - Throws: `.store`, `.closed`, `.unsupportedURL`.

@@ -136,7 +136,7 @@ package final class FileImport: Sendable {
         session?.writes.enterWritten(isEnforcing: false)
         if request.options.replacesStored { return true }
         // A reader of this moment has bytes in memory that will be stored.
-        if let session, session.state.withLock({ !$0.isIdle }) { return false }
+        if let session, session.state.withLock({ !$0.isIdle() }) { return false }
         return try engine.store.lookup(key)?.spans.isEmpty != false
     }
 

@@ -22,6 +22,8 @@ package struct StoredHit: Sendable {
     /// The version of the resource, and the state of its metadata. A door may reuse what it made of
     /// them while this value is equal.
     package let version: HitVersion
+    /// The time of the hit.
+    package let time: Timestamp
 }
 
 /// A generation, and a number that grows with each change of its metadata within one session. The
@@ -83,7 +85,7 @@ extension ResourceSession {
     /// - Returns: Whether the session was idle.
     func detachIfIdle() -> Bool {
         state.withLock { state in
-            guard state.isIdle else { return false }
+            guard state.isIdle() else { return false }
             state.isDetached = true
             return true
         }
@@ -92,34 +94,27 @@ extension ResourceSession {
     fileprivate func hit(_ spec: RangeHeader.Spec?, url: MediaURL, policy: CachePolicy, max: Int64) -> StoredHit? {
         let wallNow = wallNow
         let hit = state.withLock { state -> StoredHit? in
-            guard !state.isDetached, let file = state.file, let descriptor = file.descriptor,
-                hasClient(for: url, state),
+            guard !state.isDetached, let file = state.file, let descriptor = file.descriptor else { return nil }
+            let isSameURL = state.request.location == url
+            // A gap is fetched with the fields that belong to the URL. A session that was opened again
+            // learns them from a longer path.
+            let mayFetch = state.client.map { isSameURL || $0.fields.origin == url.origin } ?? false
+            guard
                 let hit = state.machine.hit(
                     spec, policy: policy, isShared: shared.configuration.freshness.isShared,
-                    fetchPolicy: shared.configuration.fetching.policy, max: max,
-                    wallNow: wallNow)
+                    fetchPolicy: shared.configuration.fetching.policy, max: max, mayFetch: mayFetch, wallNow: wallNow)
             else { return nil }
             // The newest URL is asked, should that be needed.
-            if state.request.location != url { state.request.setLocation(url) }
+            if !isSameURL { state.request.setLocation(url) }
             state.claims += 1
             return StoredHit(
                 session: self, id: hit.reader, range: hit.range, length: hit.length, file: file, descriptor: descriptor,
-                stored: hit.stored, version: HitVersion(session: number, generation: hit.generation, revision: hit.revision))
+                stored: hit.stored, version: HitVersion(session: number, generation: hit.generation, revision: hit.revision),
+                time: wallNow)
         }
         guard let hit else { return nil }
-        shared.counters.add { $0.readers += 1 }
-        shared.record(.readerJoined(key, start: hit.range.lowerBound, end: hit.range.upperBound))
+        if shared.recordsReaders() { shared.record(.readerJoined(key, start: hit.range.lowerBound, end: hit.range.upperBound)) }
         return hit
-    }
-}
-
-extension ResourceSession {
-    /// Whether a gap behind the first bytes of a hit could be fetched with the fields that belong
-    /// to `url`. A session that was opened again learns them from a longer path.
-    private func hasClient(for url: MediaURL, _ state: borrowing State) -> Bool {
-        if state.machine.version?.isComplete == true { return true }
-        guard let client = state.client else { return false }
-        return state.request.location == url || client.fields.origin == url.origin
     }
 }
 
@@ -144,6 +139,7 @@ extension StoredHit {
             state.wakes[id] = wake
             session.fetching.setDemand(FetchDemand(.playing, access: state.access), of: id, &state, &effects)
         }
+        session.shared.counters.add { $0.readers += 1 }
         let reader = SessionReader(session: session, id: id)
         reader.advance(by: count, fromOrigin: false)
         return reader
@@ -156,10 +152,13 @@ extension StoredHit {
             state.claims -= 1
             let actions = state.machine.hitLeft(id, after: Int64(count), now: session.now)
             if !actions.isEmpty { session.apply(actions, &state, &effects) }
-            return state.isIdle
+            return state.isIdle()
         }
-        session.shared.committer.touch(session.access)
-        session.shared.counters.add { $0.bytesFromStore += Int64(count) }
+        session.shared.committer.touch(session.access, at: time)
+        session.shared.counters.add { counters in
+            counters.readers += 1
+            counters.bytesFromStore += Int64(count)
+        }
         if isIdle { session.shared.sessionIdle(session) }
         if !effects.isEmpty { session.perform(effects) }
     }

@@ -51,6 +51,8 @@ final class ResourceSession: Sendable {
         let counters: Counters
         let configuration: Configuration
         let record: @Sendable (CacheEvent) -> Void
+        /// Whether anything takes the events of readers. Most events of a cache are of readers.
+        let recordsReaders: @Sendable () -> Bool
         /// The notices for a page.
         let notices: NoticeBoard
         /// Called when a fetch begins. A process that can't write tries to become the writer then,
@@ -217,7 +219,7 @@ final class ResourceSession: Sendable {
             if state.owesRelease { writes.releaseUnnamedIfSettled(&state, &effects) }
             assert(state.machine.violations.isEmpty, "session of \(key): \(state.machine.violations.joined(separator: "; "))")
             noteNeed(&state, &effects)
-            if state.isIdle { effects.append(.call { [self] in shared.sessionIdle(self) }) }
+            if state.isIdle() { effects.append(.call { [self] in shared.sessionIdle(self) }) }
             if state.writesUnderWay == 0, let done = state.whenWritten {
                 state.whenWritten = nil
                 effects.append(.call(done))
@@ -327,7 +329,7 @@ final class ResourceSession: Sendable {
     /// - Returns: False if the session is in use.
     func endIfIdle() -> Bool {
         run { state, effects in
-            guard state.isIdle else { return false }
+            guard state.isIdle() else { return false }
             end(.removed, &state, &effects)
             return true
         }
@@ -405,8 +407,9 @@ final class ResourceSession: Sendable {
 extension ResourceSession.State {
     /// Whether there is no reader, no fetch, no job on its way to the disk, and no comparison with
     /// checks. The table may release an idle session, and its stored bytes may be evicted.
-    var isIdle: Bool {
-        claims == 0 && wakes.isEmpty && machine.goal == nil && intakes.isEmpty && writesUnderWay == 0 && dirty.isEmpty && !owesCommit
-            && machine.phase != .opening && !machine.isVerifying
+    ///
+    /// Mutating, although it changes nothing, for the reason of the machine's `isIdle()`.
+    mutating func isIdle() -> Bool {
+        claims == 0 && wakes.isEmpty && intakes.isEmpty && writesUnderWay == 0 && dirty.isEmpty && !owesCommit && machine.isIdle()
     }
 }

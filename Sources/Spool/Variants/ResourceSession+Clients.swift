@@ -96,7 +96,7 @@ extension ResourceSession {
     var variantState: VariantState {
         state.withLock { state in
             VariantState(
-                representation: state.machine.version?.representation, isBusy: !state.isIdle,
+                representation: state.machine.version?.representation, isBusy: !state.isIdle(),
                 passes: state.machine.version?.passReason != nil)
         }
     }

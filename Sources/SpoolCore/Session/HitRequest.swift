@@ -34,6 +34,8 @@ struct HitRequest {
     let fetchPolicy: FetchPolicy
     /// The number of bytes that the reader takes first.
     let max: Int64
+    /// Whether a gap behind these bytes could be fetched. A complete version has none.
+    let mayFetch: Bool
 
     /// Adds the reader.
     /// - Returns: nil if a condition does not hold; then nothing has changed.
@@ -44,7 +46,7 @@ struct HitRequest {
             let generation = session.ledger.version?.generation, let revision = session.ledger.version?.revision,
             let range = spec.map({ $0.range(length: length) }) ?? ByteRange(0, length),
             session.ledger.version?.isComplete == true
-                || (fetchPolicy == .whilePlaying && session.isAtRest && session.ledger.version?.stored.contains(range) == true),
+                || (mayFetch && fetchPolicy == .whilePlaying && session.isAtRest && session.ledger.version?.stored.contains(range) == true),
             let stored = session.ledger.version?.usable(in: range, max: max),
             session.ledger.isUsable(policy, isShared: isShared, wallNow: wallNow)
         else { return nil }
@@ -54,7 +56,7 @@ struct HitRequest {
             rules: UseRules(policy: policy, isShared: isShared), confirmationsBefore: session.ledger.confirmations, wantsBytes: true)
         reader.validation = .trusts(generation)
         if session.ledger.version?.isCombinable == false {
-            reader.commitment = .told(generation, as: session.ledger.version?.representation)
+            reader.commitment = .told(generation, as: session.ledger.version.map { CopyOnWrite($0.representation) })
             reader.bind(to: .version)
         } else {
             reader.commitment = .told(generation, as: nil)

@@ -8,7 +8,7 @@ extension ReaderState {
         /// The one response that the version consists of.
         case version
         /// A response for this reader alone; nil before its head.
-        case own(FetchID, OwnResponse?)
+        indirect case own(FetchID, OwnResponse?)
     }
 
     /// The head of a response that belongs to one reader.

@@ -96,7 +96,7 @@ package struct ReaderState: Hashable, Sendable {
         /// The consumer has received the length, type or bytes of this version, and gets its bytes
         /// or an error from now on. The representation is present where only equal length and type
         /// can tie another response to this one.
-        case told(GenerationID, as: Representation?)
+        case told(GenerationID, as: CopyOnWrite<Representation>?)
     }
 
     /// The event that a reader waits for.
@@ -261,7 +261,7 @@ extension ReaderState {
     mutating func commit(to generation: GenerationID?, in version: SessionVersion?) {
         guard let generation, told != generation else { return }
         let mayChange = version?.isCombinable == false || isApart
-        commitment = .told(generation, as: mayChange ? servedRepresentation(version) : nil)
+        commitment = .told(generation, as: mayChange ? servedRepresentation(version).map { CopyOnWrite($0) } : nil)
     }
 
     /// Ties a consumer that has committed to one response to another with equal length and type.
@@ -292,7 +292,7 @@ extension ReaderState {
     /// and type are enough for that, because no bytes of the two responses are combined.
     func isAsTold(_ representation: Representation) -> Bool {
         guard case .told(_, let told?) = commitment else { return true }
-        return told.looksLike(representation)
+        return told.value.looksLike(representation)
     }
 
     /// Whether the consumer has no bytes of the version that it committed to, and the current one

@@ -158,11 +158,14 @@ package struct SessionStateMachine: Sendable {
     ///
     /// - Parameter spec: the requested range; nil for the whole.
     /// - Parameter max: the number of bytes that the reader takes first.
+    /// - Parameter mayFetch: whether a gap behind these bytes could be fetched.
     /// - Returns: nil if a condition does not hold; then nothing has changed.
     package mutating func hit(
-        _ spec: RangeHeader.Spec?, policy: CachePolicy, isShared: Bool, fetchPolicy: FetchPolicy, max: Int64, wallNow: Timestamp
+        _ spec: RangeHeader.Spec?, policy: CachePolicy, isShared: Bool, fetchPolicy: FetchPolicy, max: Int64, mayFetch: Bool,
+        wallNow: Timestamp
     ) -> SessionHit? {
-        HitRequest(spec: spec, policy: policy, isShared: isShared, fetchPolicy: fetchPolicy, max: max).serve(&state, wallNow: wallNow)
+        HitRequest(spec: spec, policy: policy, isShared: isShared, fetchPolicy: fetchPolicy, max: max, mayFetch: mayFetch)
+            .serve(&state, wallNow: wallNow)
     }
 
     /// Removes the reader of a hit after it took `count` bytes that the machine has not counted
@@ -384,9 +387,16 @@ package struct SessionStateMachine: Sendable {
     /// Notes that the current version is about to take the place of a finished download.
     package mutating func tookPlace() { state.ledger.replacesDownload = false }
 
-    /// Whether stored bytes are being compared with their checksums. Evicting them meanwhile would
-    /// make them look damaged.
-    package var isVerifying: Bool { phase == .ready && version?.verifying.isEmpty == false }
+    /// Whether the machine itself keeps no session: it has no goal, the index is read, and no stored
+    /// bytes are being compared with their checks. Evicting them meanwhile would make them look
+    /// damaged.
+    ///
+    /// Mutating, although it changes nothing: a caller passes the place of the machine then, and not
+    /// a copy of half a KiB for each hit.
+    package mutating func isIdle() -> Bool {
+        let isVerifying = state.phase == .ready && state.ledger.version?.verifying.isEmpty == false
+        return state.goal == nil && state.phase != .opening && !isVerifying
+    }
 
     /// The part of `damaged` that is still unverified. Other damaged bytes have been lost and
     /// stored again since the file was opened.

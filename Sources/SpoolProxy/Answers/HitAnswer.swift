@@ -13,7 +13,6 @@ final class HitAnswer: RangeResponder {
     private let url: MediaURL
     private let policy: CachePolicy
     private let fieldRules: ResourceFields
-    private let wallNow: @Sendable () -> Timestamp
     private var link = SessionLink()
     private var head: Head?
 
@@ -25,15 +24,13 @@ final class HitAnswer: RangeResponder {
     }
 
     init(
-        cache: MediaCache, key: ResourceKey, url: MediaURL, policy: CachePolicy, fields: ResourceFields,
-        wallNow: @escaping @Sendable () -> Timestamp
+        cache: MediaCache, key: ResourceKey, url: MediaURL, policy: CachePolicy, fields: ResourceFields
     ) {
         self.cache = cache
         self.key = key
         self.url = url
         self.policy = policy
         fieldRules = fields
-        self.wallNow = wallNow
     }
 
     /// Answers a request that is a plain hit.
@@ -63,7 +60,7 @@ final class HitAnswer: RangeResponder {
             return nil
         }
         let fields = PreparedFields(
-            head.lines, age: head.age.seconds(now: wallNow()),
+            head.lines, age: head.age.seconds(now: hit.time),
             part: spec == nil ? nil : PreparedFields.Part(hit.range, of: hit.length))
         return Response(spec == nil ? 200 : 206, prepared: fields, body: .source(HitBodySource(hit), length: hit.range.count))
     }

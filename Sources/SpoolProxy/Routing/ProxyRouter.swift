@@ -96,8 +96,7 @@ final class ProxyRouter: Handler {
             // A manifest is never a plain hit.
             if ManifestSuspicion(contentType: nil, url: url.text) == .named { return .init(target: target, key: key, isForeign: isForeign) }
             let hits = HitAnswer(
-                cache: cache, key: key, url: url, policy: cache.policy(for: url, policy(for: url)), fields: fields(for: url),
-                wallNow: wallNow)
+                cache: cache, key: key, url: url, policy: cache.policy(for: url, policy(for: url)), fields: fields(for: url))
             return .init(target: target, key: key, isForeign: isForeign, hits: hits)
         }
         if case .refused(let refusal) = meaning.target { return refuse(refusal.status, refusal.explanation, exchange) }

@@ -13,12 +13,12 @@ import Testing
 
     private func hit(
         _ probe: SessionProbe, _ first: Int64 = 0, _ last: Int64 = .max, policy: CachePolicy = .preferStored,
-        fetchPolicy: FetchPolicy = .whilePlaying, max: Int64 = MiB
+        fetchPolicy: FetchPolicy = .whilePlaying, max: Int64 = MiB, mayFetch: Bool = true
     ) -> SessionHit? {
         defer { #expect(probe.machine.violations == []) }
         return probe.machine.hit(
             .bounded(first: first, last: last), policy: policy, isShared: false, fetchPolicy: fetchPolicy, max: max,
-            wallNow: probe.wallNow)
+            mayFetch: mayFetch, wallNow: probe.wallNow)
     }
 
     /// A resource with 2 MiB stored from 1 MiB on, and its last 2 MiB.
@@ -67,6 +67,11 @@ import Testing
             #expect(hit(partly(), MiB, MiB + 10, fetchPolicy: policy) == nil)
             #expect(hit(complete(), MiB, MiB + 10, fetchPolicy: policy) != nil)
         }
+    }
+
+    @Test func `a part is no hit while a lost byte could not be fetched again`() {
+        #expect(hit(partly(), MiB, MiB + 10, mayFetch: false) == nil)
+        #expect(hit(complete(), MiB, MiB + 10, mayFetch: false) != nil, "a complete resource needs no fetch")
     }
 
     @Test func `leaving a hit starts no fetch, and a fetch for lost bytes lingers`() throws {

@@ -75,7 +75,7 @@ import Testing
         let probe = SessionProbe()
         probe.open(length: 1000, stored: [0...999])
         let hit = probe.machine.hit(
-            nil, policy: .preferStored, isShared: false, fetchPolicy: .whilePlaying, max: MiB, wallNow: probe.wallNow)
+            nil, policy: .preferStored, isShared: false, fetchPolicy: .whilePlaying, max: MiB, mayFetch: true, wallNow: probe.wallNow)
         // 2^32 hits of one resource take a day.
         #expect(hit?.reader.rawValue.bitWidth == 64)
         #expect(hit?.revision.bitWidth == 64)

@@ -180,7 +180,7 @@ struct SessionWalk {
         let fetchPolicies: [FetchPolicy] = [.whilePlaying, .whilePlaying, .readAhead(bytes: number(1...60)), .wholeResource]
         let fetchPolicy = fetchPolicies[Int(number(0...3))], max = number(1...30)
         var long = machine
-        let found = machine.hit(spec, policy: policy, isShared: false, fetchPolicy: fetchPolicy, max: max, wallNow: wallNow)
+        let found = machine.hit(spec, policy: policy, isShared: false, fetchPolicy: fetchPolicy, max: max, mayFetch: true, wallNow: wallNow)
         guard let found else { return false }
         let longReader = joinTheLongWay(&long, found, policy, fetchPolicy, max: max)
         let version = versions[found.generation], isStrict = ["no-cache", "max-age=0"].contains(origin.cacheControl)
