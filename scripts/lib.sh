@@ -47,7 +47,9 @@ have_static_library() {
 
 # Whether the toolchain brings LLVM's linker, which can put functions in an order.
 have_llvm_linker() {
-    [[ -x $(toolchain_libraries)/../../bin/ld.lld ]]
+    local libraries
+    libraries=$(toolchain_libraries)
+    [[ -n $libraries && -x $libraries/../../bin/ld.lld ]]
 }
 
 # Prints the directory of the C++ library for static linking, which the Swift runtime needs; prints nothing when there is none.

@@ -13,7 +13,7 @@ extension MediaCache {
         return try await withCheckedContinuation { continuation in status(of: key) { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Returns whether every byte of a resource is stored. A reader has new bytes a moment earlier.
+    /// Returns whether every byte of a resource is stored, a moment after a reader had it.
     ///
     /// - Parameter name: The resource, by its URL or key.
     /// - Throws: `.store`, `.closed`, `.unsupportedURL`.

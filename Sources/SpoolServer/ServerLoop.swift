@@ -21,11 +21,14 @@ final class ServerLoop: @unchecked Sendable {
 
     /// The buffer into which all connections receive. No bytes stay in it between calls.
     let scratch: UnsafeMutableRawBufferPointer
-    /// The buffer that joins a head and a small body for one call. The head ends, and the body
-    /// begins, at `gatheredHeadBytes`: CPUs copy a page of a file fastest to the start of a page.
+    /// The buffer that joins a head and the beginning of a body for one call. The head ends, and
+    /// the body begins, at `gatheredHeadBytes`: the kernel copies a page of a file fastest to an
+    /// aligned place.
     let gathering: UnsafeMutableRawBufferPointer
     /// The longest head, in bytes, that is joined with a body.
     static let gatheredHeadBytes = 16 * 1024
+    /// The most bytes of a body that are joined with a head.
+    static let gatheredBodyBytes = 32 * 1024
     /// The buffer into which heads are written. No bytes stay in it between calls.
     var headBuffer = HeadBuffer()
     var writer = ResponseWriter()
@@ -49,7 +52,7 @@ final class ServerLoop: @unchecked Sendable {
         self.census = census
         maximumHeldInputBytes = options.maximumHeldInputBytes / census.loopCount
         scratch = .allocate(byteCount: options.inputBytes, alignment: 4096)
-        gathering = .allocate(byteCount: Self.gatheredHeadBytes + ResponseStart.inlineBodyBytes, alignment: 4096)
+        gathering = .allocate(byteCount: Self.gatheredHeadBytes + Self.gatheredBodyBytes, alignment: 4096)
     }
 
     deinit {

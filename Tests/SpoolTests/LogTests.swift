@@ -68,7 +68,7 @@ import Testing
         #endif
     }
 
-    @Test func `events of readers reach a sink, a trace log and a stream, and only a sink that takes them`() async throws {
+    @Test func `events of readers are made only where a sink, a trace log or a stream takes them`() async throws {
         /// Counts the readers, and may say that it takes no events of them.
         final class Readers: LogSink, EventSink {
             let level: LogLevel

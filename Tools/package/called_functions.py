@@ -19,7 +19,7 @@ def called(path):
             elif program and line.startswith("fn="):
                 # A function that calls itself has a line for each depth, and a place without a symbol has its address.
                 name = re.sub(r"'\d+$", "", line[3:].strip())
-                if name and not name.startswith("0x"):
+                if name and not name.startswith(("0x", "(")):
                     yield name
 
 

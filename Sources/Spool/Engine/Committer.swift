@@ -129,11 +129,8 @@ final class Committer: Sendable {
     }
 
     /// Records that a resource was used now.
-    func touch(_ access: AccessRecorder) { touch(access, at: environment.time.wallNow) }
-
-    /// Records that a resource was used.
-    func touch(_ access: AccessRecorder, at time: Timestamp) {
-        guard access.isFirstUse(at: time) else { return }
+    func touch(_ access: AccessRecorder) {
+        guard access.isFirstUse(at: environment.time.wallNow) else { return }
         let (isFull, needsTimer) = state.withLock { state in
             state.used.append(access)
             defer { state.touchTimerIsSet = true }

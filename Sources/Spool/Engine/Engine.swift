@@ -51,6 +51,8 @@ final class Engine: Sendable {
     /// The state of a key rotation.
     let rotationState = Locked(RotationState())
     private let sinks: [any EventSink]
+    /// Whether a sink of the configuration takes the events of readers.
+    private let sinksTakeReaders: Bool
     /// The events for streams and for a page.
     let feed: EventFeed
     /// The names of this process, once one was needed, and whether a gateway uses them.
@@ -70,6 +72,7 @@ final class Engine: Sendable {
         uploader = environment.bucket.map { [environment] in BucketUploader(bucket: $0, environment: environment) }
         feed = EventFeed(time: environment.time)
         sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? []) + [feed] + (uploader.map { [$0] } ?? [])
+        sinksTakeReaders = configuration.events.contains(where: \.recordsReaders)
         limiter = FetchLimiter(
             total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost,
             policy: configuration.network.policy, share: configuration.network.shareBesidePlayers, time: environment.time,
@@ -223,8 +226,8 @@ final class Engine: Sendable {
         return ResourceSession.SharedParts(
             environment: environment, store: store, pool: pool, backlog: backlog, limiter: limiter, committer: committer, evictor: evictor,
             limits: limits, segmentBytes: Int(segmentBytes), counters: counters, configuration: configuration, record: record,
-            recordsReaders: { [log = configuration.log, feed, isRecorded = configuration.events.contains(where: \.recordsReaders)] in
-                if isRecorded || feed.hasStreams { return true }
+            recordsReaders: { [log = configuration.log, feed, sinksTakeReaders] in
+                if sinksTakeReaders || feed.hasStreams { return true }
                 return if let log { EventLogger.takesReaders(log) } else { false }
             },
             notices: feed.notices,

@@ -96,8 +96,8 @@ extension ResourceSession {
         let hit = state.withLock { state -> StoredHit? in
             guard !state.isDetached, let file = state.file, let descriptor = file.descriptor else { return nil }
             let isSameURL = state.request.location == url
-            // A gap is fetched with the fields that belong to the URL. A session that was opened again
-            // learns them from a longer path.
+            // A gap is fetched with the fields that belong to the URL. A session that was opened
+            // again learns them from a longer path.
             let mayFetch = state.client.map { isSameURL || $0.fields.origin == url.origin } ?? false
             guard
                 let hit = state.machine.hit(
@@ -113,6 +113,7 @@ extension ResourceSession {
                 time: wallNow)
         }
         guard let hit else { return nil }
+        shared.counters.add { $0.readers += 1 }
         if shared.recordsReaders() { shared.record(.readerJoined(key, start: hit.range.lowerBound, end: hit.range.upperBound)) }
         return hit
     }
@@ -139,7 +140,6 @@ extension StoredHit {
             state.wakes[id] = wake
             session.fetching.setDemand(FetchDemand(.playing, access: state.access), of: id, &state, &effects)
         }
-        session.shared.counters.add { $0.readers += 1 }
         let reader = SessionReader(session: session, id: id)
         reader.advance(by: count, fromOrigin: false)
         return reader
@@ -154,11 +154,8 @@ extension StoredHit {
             if !actions.isEmpty { session.apply(actions, &state, &effects) }
             return state.isIdle()
         }
-        session.shared.committer.touch(session.access, at: time)
-        session.shared.counters.add { counters in
-            counters.readers += 1
-            counters.bytesFromStore += Int64(count)
-        }
+        session.shared.committer.touch(session.access)
+        session.shared.counters.add { $0.bytesFromStore += Int64(count) }
         if isIdle { session.shared.sessionIdle(session) }
         if !effects.isEmpty { session.perform(effects) }
     }

@@ -26,7 +26,7 @@ struct EventLogger: EventSink {
     func record(_ event: CacheEvent) {
         let level = Self.level(of: event)
         // The line is built only if the sink receives its level, because this code runs for every
-        // request.
+        // write.
         guard level >= log.level else { return }
         log.log(level, Self.message(of: event))
     }

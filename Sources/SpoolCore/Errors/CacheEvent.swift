@@ -89,8 +89,9 @@ public protocol EventSink: Sendable {
     /// Records an event. Called from any thread, and never under a lock. Must not block.
     func record(_ event: CacheEvent)
     /// Whether the sink needs `readerJoined`, which comes with every request. True by default. The
-    /// cache reads it once, when it is created. Where nothing needs these events, it makes none, and
-    /// requests cost less.
+    /// cache reads it once, when it is created. Where nothing needs these events, it makes none,
+    /// and requests cost less. A sink that does not need them gets them all the same while another
+    /// sink, a stream or a log does.
     var recordsReaders: Bool { get }
 }
 

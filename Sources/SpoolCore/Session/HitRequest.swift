@@ -22,6 +22,7 @@ package struct SessionHit: Hashable, Sendable {
 /// That takes a version that answers every request, and that is complete and verified, or at least
 /// the requested range of it; no fetch that runs or has to start; and a policy that permits the use
 /// without asking the origin.
+/// A gap behind a part must be one that could be fetched, should bytes of it turn out to be lost.
 /// While the resource is only partly stored, a reader whose policy fetches beyond its range is no
 /// hit, because it makes a fetch begin.
 ///

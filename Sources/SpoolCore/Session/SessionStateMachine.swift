@@ -387,12 +387,12 @@ package struct SessionStateMachine: Sendable {
     /// Notes that the current version is about to take the place of a finished download.
     package mutating func tookPlace() { state.ledger.replacesDownload = false }
 
-    /// Whether the machine itself keeps no session: it has no goal, the index is read, and no stored
-    /// bytes are being compared with their checks. Evicting them meanwhile would make them look
-    /// damaged.
+    /// Whether the machine itself keeps no session: it has no goal, the index is read, and no
+    /// stored bytes are being compared with their checks. Evicting them meanwhile would make them
+    /// look damaged.
     ///
-    /// Mutating, although it changes nothing: a caller passes the place of the machine then, and not
-    /// a copy of half a KiB for each hit.
+    /// Mutating, although it changes nothing: a caller passes the place of the machine then, and
+    /// not a copy of half a KiB for each hit.
     package mutating func isIdle() -> Bool {
         let isVerifying = state.phase == .ready && state.ledger.version?.verifying.isEmpty == false
         return state.goal == nil && state.phase != .opening && !isVerifying

@@ -33,11 +33,11 @@ extension ServerLoop {
 
     /// Copies the beginning of a body that is in memory behind the head.
     private func startWithMemory(of source: any BodySource, _ framing: BodyFraming) -> ResponseStart? {
-        let room = gathering.count - ServerLoop.gatheredHeadBytes
-        guard headBuffer.count <= ServerLoop.gatheredHeadBytes, source.beginsInMemory, !framing.isChunked, !framing.isSent, room > 0,
-            case .memory(let bytes, let keepAlive) = source.next(max: framing.demand(room)), bytes.count > 0
+        let most = framing.demand(Self.gatheredBodyBytes)
+        guard headBuffer.count <= Self.gatheredHeadBytes, source.beginsInMemory, !framing.isChunked, !framing.isSent,
+            case .memory(let bytes, let keepAlive) = source.next(max: most), bytes.count > 0
         else { return nil }
-        let count = min(bytes.count, framing.demand(room))
+        let count = min(bytes.count, most)
         withExtendedLifetime(keepAlive) { gatheredBody(count).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count])) }
         return .gathered(putHead(before: count))
     }
@@ -56,7 +56,7 @@ extension ServerLoop {
     /// Reads a small body behind its head. One call then sends both: two system calls instead of
     /// four.
     private func gather(_ chunk: SendingState.FileChunk) -> UnsafeRawBufferPointer? {
-        guard headBuffer.count <= ServerLoop.gatheredHeadBytes, chunk.count <= ResponseStart.inlineBodyBytes,
+        guard headBuffer.count <= Self.gatheredHeadBytes, chunk.count <= ResponseStart.inlineBodyBytes,
             options.coldReads?.readsSmallFiles != false
         else { return nil }
         let read = withExtendedLifetime(chunk.keepAlive) {
