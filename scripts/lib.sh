@@ -99,7 +99,7 @@ target_triple() {
 # the crash test, which share a build in a directory of its own, because `swift test` refuses the next flags; `swift test` needs
 # --disable-testable-imports, too, or it compiles all modules again. Also sets `release_flags` for a release that needs
 # only the C libraries at run time: two MiB less are resident, and it starts a millisecond earlier. Its functions that a server calls lie
-# side by side (scripts/order-functions): three MiB less are resident. All scripts use these lists, because other flags would build everything
+# side by side (scripts/order-functions): four MiB less are resident. All scripts use these lists, because other flags would build everything
 # again.
 set_release_flags() {
     local cxx
