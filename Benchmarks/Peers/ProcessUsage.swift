@@ -50,6 +50,11 @@ struct ProcessUsage {
         processes.reduce(0) { sum, process in sum + Self.status("VmHWM:", of: process) }
     }
 
+    /// The present resident memory in bytes, summed over the processes.
+    var residentBytes: Int64 {
+        processes.reduce(0) { sum, process in sum + Self.status("VmRSS:", of: process) }
+    }
+
     /// The peak of this process alone, since its start.
     static var ownPeakResidentBytes: Int64 { status("VmHWM:", of: getpid()) }
 

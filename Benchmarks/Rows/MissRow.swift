@@ -14,7 +14,7 @@ struct MissRow: Row {
     private static let indexThread = "spool-index"
 
     private struct Cost {
-        var cache = 0.0, origin = 0.0, generator = 0.0, wall = 0.0, residentMiB = 0.0
+        var cache = 0.0, origin = 0.0, generator = 0.0, wall = 0.0, residentMiB = 0.0, residentAfterMiB = 0.0
         /// The part of the cache's CPU time for its index.
         var index: Double?
     }
@@ -23,6 +23,8 @@ struct MissRow: Row {
         let origin = try bench.origin(), source = try bench.media()
         var all = Measure("cpu", "s/GiB"), cache = Measure("cpu-cache", "s/GiB"), from = Measure("cpu-origin", "s/GiB")
         var generator = Measure("generator", "s CPU/GiB"), wall = Measure("wall", "s/GiB"), resident = Measure("resident", "MiB")
+        // What the program keeps, once the transfer and all work for it are over.
+        var after = Measure("after", "MiB")
         // The index lane's part of the program's CPU time: committing stored bytes, and syncing the
         // index's log at durable points. The checks of blocks (data lanes) and the syncs of data
         // files (sync lane) are in the other figures.
@@ -44,11 +46,12 @@ struct MissRow: Row {
                 generator.add(cost.generator, of: server.name)
                 wall.add(cost.wall, of: server.name)
                 resident.add(cost.residentMiB, of: server.name)
+                after.add(cost.residentAfterMiB, of: server.name)
                 if let index = cost.index { commits.add(index / cost.cache * 100, of: server.name) }
             }
             starts.reverse()
         }
-        return [all, cache, from, generator, wall, resident, commits]
+        return [all, cache, from, generator, wall, resident, after, commits]
     }
 
     private func transfer(_ server: any Server, _ origin: any Server, _ source: SourceFile, isChecked: Bool) throws -> Cost {
@@ -67,6 +70,7 @@ struct MissRow: Row {
             cache: seconds(usage.cpuNanoseconds - before), origin: seconds(originUsage.cpuNanoseconds - originBefore),
             generator: seconds(result.ownCPUNanoseconds), wall: seconds(result.wallNanoseconds),
             residentMiB: Double(usage.peakResidentBytes) / Double(Workbench.mebibyte),
+            residentAfterMiB: Double(usage.residentBytes) / Double(Workbench.mebibyte),
             index: usage.cpuNanoseconds(ofThread: Self.indexThread).map { seconds($0 - indexBefore) })
     }
 }

@@ -13,7 +13,7 @@ extension MediaCache {
         return try await withCheckedContinuation { continuation in status(of: key) { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Returns whether every byte of a resource is stored, a moment after a reader had it.
+    /// Returns whether every byte of a resource is stored. Bytes are stored just after they arrive.
     ///
     /// - Parameter name: The resource, by its URL or key.
     /// - Throws: `.store`, `.closed`, `.unsupportedURL`.

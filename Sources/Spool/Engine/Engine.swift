@@ -226,9 +226,9 @@ final class Engine: Sendable {
         return ResourceSession.SharedParts(
             environment: environment, store: store, pool: pool, backlog: backlog, limiter: limiter, committer: committer, evictor: evictor,
             limits: limits, segmentBytes: Int(segmentBytes), counters: counters, configuration: configuration, record: record,
-            recordsReaders: { [log = configuration.log, feed, sinksTakeReaders] in
-                if sinksTakeReaders || feed.hasStreams { return true }
-                return if let log { EventLogger.takesReaders(log) } else { false }
+            recordReader: { [log = configuration.log, feed, sinksTakeReaders, record] key, start, end in
+                guard sinksTakeReaders || feed.hasStreams || log.map({ $0.level <= EventLogger.readersLevel }) == true else { return }
+                record(.readerJoined(key, start: start, end: end))
             },
             notices: feed.notices,
             gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [sessions] session in sessions.withLock { $0.noteIdle(session) } },

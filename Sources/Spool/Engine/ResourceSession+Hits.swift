@@ -114,7 +114,7 @@ extension ResourceSession {
         }
         guard let hit else { return nil }
         shared.counters.add { $0.readers += 1 }
-        if shared.recordsReaders() { shared.record(.readerJoined(key, start: hit.range.lowerBound, end: hit.range.upperBound)) }
+        shared.recordReader(key, hit.range.lowerBound, hit.range.upperBound)
         return hit
     }
 }

@@ -25,7 +25,7 @@ extension ResourceSession {
         adoptRequest(url: url, options)
         shared.counters.add { $0.readers += 1 }
         shared.committer.touch(access)
-        if shared.recordsReaders() { shared.record(.readerJoined(key, start: start, end: end)) }
+        shared.recordReader(key, start, end)
         return SessionReader(
             session: self, start: start, end: end, policy: options.fetchPolicy ?? shared.configuration.fetching.policy,
             rules: rules(of: options), site: options.site, wantsBytes: wantsBytes, endsSoon: options.endsSoon,

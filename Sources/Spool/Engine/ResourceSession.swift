@@ -51,8 +51,9 @@ final class ResourceSession: Sendable {
         let counters: Counters
         let configuration: Configuration
         let record: @Sendable (CacheEvent) -> Void
-        /// Whether anything takes the events of readers. Most events of a cache are of readers.
-        let recordsReaders: @Sendable () -> Bool
+        /// Records that a reader of a range joined, if anything takes these events: most events of a
+        /// cache are of readers.
+        let recordReader: @Sendable (ResourceKey, _ start: Int64, _ end: Int64?) -> Void
         /// The notices for a page.
         let notices: NoticeBoard
         /// Called when a fetch begins. A process that can't write tries to become the writer then,
@@ -406,9 +407,8 @@ final class ResourceSession: Sendable {
 
 extension ResourceSession.State {
     /// Whether there is no reader, no fetch, no job on its way to the disk, and no comparison with
-    /// checks. The table may release an idle session, and its stored bytes may be evicted.
-    ///
-    /// Mutating, although it changes nothing, for the reason of the machine's `isIdle()`.
+    /// checks. The table may release an idle session, and its stored bytes may be evicted. Mutating
+    /// for the reason of the machine's `isIdle()`.
     mutating func isIdle() -> Bool {
         claims == 0 && wakes.isEmpty && intakes.isEmpty && writesUnderWay == 0 && dirty.isEmpty && !owesCommit && machine.isIdle()
     }

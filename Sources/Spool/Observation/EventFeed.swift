@@ -7,39 +7,32 @@ final class EventFeed: EventSink {
     static let maximumWaiting = 1000
 
     private struct State {
-        var streams: [Int: AsyncStream<CacheEvent>.Continuation] = [:] {
-            didSet { count.value = Int64(streams.count) }
-        }
-        /// The number of streams, for readers without the lock.
-        let count = SharedNumber(0)
+        var streams: [Int: AsyncStream<CacheEvent>.Continuation] = [:]
         var next = 0
         var isOver = false
     }
 
     /// The notices for a page.
     let notices: NoticeBoard
-    private let state: Locked<State>
-    private let count: SharedNumber
+    private let state = Locked(State())
+    /// The number of streams. Every event looks at it, and most find none.
+    private let streamCount = SharedNumber(0)
 
-    init(time: any TimeSource) {
-        notices = NoticeBoard(time: time)
-        let start = State()
-        count = start.count
-        state = Locked(start)
-    }
+    init(time: any TimeSource) { notices = NoticeBoard(time: time) }
 
     func record(_ event: CacheEvent) {
         notices.record(event)
-        for stream in state.withLock({ $0.streams.isEmpty ? [] : Array($0.streams.values) }) { stream.yield(event) }
+        guard hasStreams else { return }
+        for stream in state.withLock({ Array($0.streams.values) }) { stream.yield(event) }
     }
 
     /// Whether anything takes events, except for notices.
-    var hasStreams: Bool { count.value > 0 }
+    var hasStreams: Bool { streamCount.value > 0 }
 
     /// Returns a stream of the events from now on.
     func stream() -> AsyncStream<CacheEvent> {
         AsyncStream(bufferingPolicy: .bufferingNewest(Self.maximumWaiting)) { continuation in
-            let number = state.withLock { state -> Int? in
+            let number = change { state -> Int? in
                 guard !state.isOver else { return nil }
                 state.next += 1
                 state.streams[state.next] = continuation
@@ -52,7 +45,7 @@ final class EventFeed: EventSink {
 
     /// Ends every stream.
     func finish() {
-        let streams = state.withLock { state in
+        let streams = change { state in
             state.isOver = true
             defer { state.streams = [:] }
             return state.streams.values
@@ -60,5 +53,13 @@ final class EventFeed: EventSink {
         for stream in streams { stream.finish() }
     }
 
-    private func leave(_ number: Int) { state.withLock { _ = $0.streams.removeValue(forKey: number) } }
+    private func leave(_ number: Int) { change { _ = $0.streams.removeValue(forKey: number) } }
+
+    /// Changes the streams, and counts them.
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { state in
+            defer { streamCount.value = Int64(state.streams.count) }
+            return body(&state)
+        }
+    }
 }

@@ -31,12 +31,13 @@ struct EventLogger: EventSink {
         log.log(level, Self.message(of: event))
     }
 
-    /// Whether a log takes the events of readers.
-    static func takesReaders(_ log: any LogSink) -> Bool { log.level <= .trace }
+    /// The level of the events of readers.
+    static let readersLevel = LogLevel.trace
 
     private static func level(of event: CacheEvent) -> LogLevel {
         switch event {
-        case .readerJoined, .bytesCommitted, .fetchMeasured: .trace
+        case .readerJoined: readersLevel
+        case .bytesCommitted, .fetchMeasured: .trace
         case .fetchStarted, .fetchEnded(_, _, nil): .debug
         case .fetchEnded, .representationReplaced, .gone, .evicted, .removed, .becameWriter, .networkPermitted, .bucketServes, .uploaded:
             .info

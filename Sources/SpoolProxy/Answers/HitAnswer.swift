@@ -23,9 +23,7 @@ final class HitAnswer: RangeResponder {
         var age: ResponseAge
     }
 
-    init(
-        cache: MediaCache, key: ResourceKey, url: MediaURL, policy: CachePolicy, fields: ResourceFields
-    ) {
+    init(cache: MediaCache, key: ResourceKey, url: MediaURL, policy: CachePolicy, fields: ResourceFields) {
         self.cache = cache
         self.key = key
         self.url = url

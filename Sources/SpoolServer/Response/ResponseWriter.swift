@@ -37,12 +37,11 @@ package struct ResponseWriter {
         if !hasDate { appendDate(now, into: &out) }
         Self.append(framing.length, into: &out)
         if !framing.keepAlive {
-            out.append("Connection: close\r\n\r\n")
+            out.append("Connection: close\r\n")
         } else if version == .http10 {
-            out.append("Connection: keep-alive\r\n\r\n")
-        } else {
-            out.append("\r\n")
+            out.append("Connection: keep-alive\r\n")
         }
+        out.append("\r\n")
     }
 
     /// Appends the head of an interim response to `out`.
