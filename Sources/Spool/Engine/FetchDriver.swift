@@ -146,9 +146,10 @@ struct FetchDriver {
                 intake.id, head, requestTime: intake.requestTime, responseTime: responseTime, newGeneration: generation,
                 passReason: state.passReason ?? session.passReason(for: head, intake),
                 isDownload: session.shared.downloadKeys.contains(session.key), now: session.now)
-            intake.generation = state.machine.version?.generation
+            // An own response has another generation than the version.
+            intake.generation = state.machine.generation(of: intake.id)
             // The fields of this client selected the version.
-            if intake.generation == generation { state.client = intake.client }
+            if state.machine.version?.generation == generation { state.client = intake.client }
             session.apply(actions, &state, &effects)
         }
     }

@@ -328,13 +328,18 @@ package final class SessionReader: Sendable {
     /// - Parameter explicitly: Whether the rest is not needed by its consumer again, so that the
     ///   fetch closes at once.
     package func leave(explicitly: Bool = false) {
+        leave { machine, now in machine.readerLeft(id, explicitly: explicitly, now: now) }
+    }
+
+    /// Ends the reader by an event that removes it from the machine. Idempotent.
+    func leave(by event: (inout SessionStateMachine, MonotonicInstant) -> [SessionAction]) {
         session.run { state, effects in
             guard state.wakes.removeValue(forKey: id) != nil else { return }
             state.interims[id] = nil
             state.clients[id] = nil
             // A resource that was played to its end was also used at that moment.
             effects.append(.call { [session] in session.shared.committer.touch(session.access) })
-            session.apply(state.machine.readerLeft(id, explicitly: explicitly, now: session.now), &state, &effects)
+            session.apply(event(&state.machine, session.now), &state, &effects)
             session.fetching.setDemand(nil, of: id, &state, &effects)
         }
     }

@@ -143,7 +143,7 @@ struct WritePipeline {
     }
 
     private func isRelay(_ intake: FetchIntake, _ state: State) -> Bool {
-        state.machine.fetches.first { $0.id == intake.id }?.isRelay == true
+        !state.machine.stores(intake.id)
     }
 
     // MARK: On the lane

@@ -119,8 +119,7 @@ extension SessionReader {
 
     /// Leaves, because another variant answers the reader's client.
     package func withdraw() {
-        session.state.withLock { $0.machine.readerWithdrew(id) }
-        leave()
+        leave { machine, now in machine.readerWithdrew(id, now: now) }
     }
 
     /// Begins to use the version, which answers the reader's client: from now on its URL is asked.

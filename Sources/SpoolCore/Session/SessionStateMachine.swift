@@ -192,10 +192,11 @@ package struct SessionStateMachine: Sendable {
         if let index = state.index(of: id) { state.readers[index].wantsBytes = true }
     }
 
-    /// Ends the interest of a reader that goes on to another variant, so that it leaves no goal
-    /// behind.
-    package mutating func readerWithdrew(_ id: ReaderID) {
-        if let index = state.index(of: id), readers[index].failure == nil { state.readers[index].failure = .closed }
+    /// Removes a reader that goes on to another variant. It leaves no goal behind.
+    package mutating func readerWithdrew(_ id: ReaderID, now: MonotonicInstant) -> [SessionAction] {
+        guard let index = state.index(of: id) else { return [] }
+        if readers[index].failure == nil { state.readers[index].failure = .closed }
+        return state.remove(index, explicitly: false, now: now)
     }
 
     /// Lets the request of `client` have the current version, because the origin confirmed it for
@@ -311,6 +312,9 @@ package struct SessionStateMachine: Sendable {
     /// does not state it.
     package func servedEnd(of id: FetchID) -> Int64? { fetches.first { $0.id == id }?.servedEnd }
 
+    /// The generation whose bytes a fetch brings; nil before its head, and once it is over.
+    package func generation(of id: FetchID) -> GenerationID? { fetches.first { $0.id == id }?.generation }
+
     /// Decides about the next `available` body bytes or fewer.
     ///
     /// - Parameter isFirst: whether these are the first bytes of a call of the transport. Only then
@@ -352,6 +356,12 @@ package struct SessionStateMachine: Sendable {
     package mutating func preempt(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] { state.preempt(id, now: now) }
 
     // MARK: The store
+
+    /// Whether the bytes of the fetch are written to the file of the version.
+    ///
+    /// False for a relay, and for a fetch that has left the machine: its bytes may be those of
+    /// another response.
+    package func stores(_ id: FetchID) -> Bool { fetches.first { $0.id == id }?.isRelay == false }
 
     /// Moves `range` from the memory of the fetch to the stored bytes of the version.
     /// - Parameter remaining: the lowest offset of the fetch that is still in memory.

@@ -40,8 +40,8 @@ final class ManifestBytes {
                 let reading = self.reading ?? LaneReading()
                 self.reading = reading
                 if !reading.readAtOnce(range, of: file) { reading.begin(range, of: file, on: reader.readingLane, done: wake) }
-            case .memory(let memory, _):
-                bytes += memory
+            case .memory(let memory, let keepAlive):
+                withExtendedLifetime(keepAlive) { bytes += memory }
                 reader.advance(by: memory.count, fromOrigin: true)
             case .wait: return .wait
             case .end: return .complete

@@ -230,7 +230,8 @@ final class ManifestReading {
                 count = file.readResident(into: UnsafeMutableRawBufferPointer(memory), at: range.lowerBound)
             }
             return head.count < Self.headBytes || ManifestReader.mayBegin(head)
-        case .memory(let bytes, _): return bytes.count < Self.headBytes || ManifestReader.mayBegin(bytes)
+        case .memory(let bytes, let keepAlive):
+            return withExtendedLifetime(keepAlive) { bytes.count < Self.headBytes || ManifestReader.mayBegin(bytes) }
         }
     }
 }

@@ -47,6 +47,37 @@ import Testing
         #expect(probe.stored == [ByteRange(0..<100_000)])
     }
 
+    /// A fetch that had left the machine counted as one of the version. Its rest would have been
+    /// written into the file of another response.
+    @Test(arguments: without) func `bytes of a response of its own are never written, not even after its end`(fields: HTTPFields) {
+        let probe = cutOff(fields)
+        let reader = probe.join(50_000)
+        probe.step(reader)
+        let own = probe.startedIDs[0]
+        probe.partial(own, 50_000, 100_000, total: 100_000, fields: fields)
+        probe.body(own, 10_000)
+        #expect(!probe.machine.stores(own))
+        #expect(probe.machine.generation(of: own) != probe.machine.version?.generation)
+        probe.withdraw(reader)
+        #expect(probe.machine.fetches == [])
+        #expect(!probe.machine.stores(own))
+        #expect(probe.machine.generation(of: own) == nil)
+    }
+
+    @Test(arguments: [FetchPolicy.whilePlaying, .wholeResource])
+    func `a reader that withdraws is gone with one event, and leaves no goal`(policy: FetchPolicy) {
+        let probe = SessionProbe()
+        let reader = probe.join(0, policy: policy)
+        probe.openEmpty()
+        probe.step(reader)
+        probe.full(probe.startedIDs[0], length: 100_000)
+        #expect(probe.machine.stores(probe.startedIDs[0]))
+        probe.withdraw(reader)
+        #expect(probe.machine.readers == [])
+        #expect(probe.machine.goal == nil)
+        probe.withdraw(reader)
+    }
+
     @Test(arguments: without) func `the bytes of one response serve a reader that needs no more`(fields: HTTPFields) {
         let probe = cutOff(fields)
         let reader = probe.join(0, 30_000)

@@ -134,6 +134,10 @@ final class SessionProbe {
         take(machine.readerLeft(id, explicitly: explicitly, now: now), location)
     }
 
+    func withdraw(_ id: ReaderID, location: SourceLocation = #_sourceLocation) {
+        take(machine.readerWithdrew(id, now: now), location)
+    }
+
     // MARK: The origin
 
     func head(_ id: FetchID, _ status: Int, _ fields: HTTPFields, location: SourceLocation = #_sourceLocation) {
