@@ -60,6 +60,24 @@ struct ScriptedOriginTests {
         #expect(probe.value.end == nil)
     }
 
+    /// A fetch from 0 meets the bytes of a fetch of the tail in the middle of a chunk.
+    @Test(arguments: [true, false])
+    func `the rest of a chunk that its receiver did not need is no duplicate`(tailIsFirst: Bool) {
+        let tail: HTTPFields = ["Range": "bytes=60000-"]
+        if tailIsFirst { _ = start(tail) }
+        world.runUntilIdle()
+        _ = start { _, offset in offset + 16_384 > 60_000 ? .enough : .taken }
+        world.runUntilIdle()
+        if !tailIsFirst { _ = start(tail) }
+        world.runUntilIdle()
+        #expect(origin.log.handedOver(url).duplicateBytes == 0)
+        #expect(origin.log.handedOver(url).bytes == origin.log.handedOver(url).ranges[5]?.totalBytes)
+        // A third transfer sends bytes that were taken.
+        _ = start(tail)
+        world.runUntilIdle()
+        #expect(origin.log.handedOver(url).duplicateBytes == 40_000)
+    }
+
     @Test func `latency and rate delay the answer on the clock`() {
         origin.follow { _, _ in .slow(latency: .seconds(2), bytesPerSecond: 10_000, chunkBytes: 1000...1000) }
         let probe = start()

@@ -29,7 +29,11 @@ public final class OriginLog: Sendable {
         public var ifRange: String? { request.fields["If-Range"] }
     }
 
-    /// The bytes that were sent of one resource.
+    /// The bytes that were sent of one resource, as far as receivers took them.
+    ///
+    /// A receiver that needs no more bytes takes the beginning of the last chunk, and drops the rest.
+    /// `BodyAnswer.enough` does not say where the rest begins. Bytes of such a chunk count once if no
+    /// other transfer sent them, and are no duplicates of the bytes of another transfer.
     public struct HandedOver: Hashable, Sendable {
         /// The number of body bytes in all.
         public var bytes: Int64 = 0
@@ -37,6 +41,8 @@ public final class OriginLog: Sendable {
         public var duplicateBytes: Int64 = 0
         /// The ranges that were sent of each version, by the seed of its content.
         public var ranges: [UInt64: ByteRangeSet] = [:]
+        /// The parts of `ranges` that only the last chunk of an ended transfer had.
+        private var lastChunks: [UInt64: ByteRangeSet] = [:]
     }
 
     private struct State {
@@ -83,22 +89,36 @@ public final class OriginLog: Sendable {
     }
 
     /// Notes that `count` bytes of `body`, from `offset` on, were sent.
-    func handedOver(_ ordinal: Int, _ body: OriginBody, at offset: Int64, count: Int64) {
+    ///
+    /// - Parameter isLastChunk: Whether the receiver ended the transfer, and may have taken only the
+    ///   beginning of these bytes.
+    func handedOver(_ ordinal: Int, _ body: OriginBody, at offset: Int64, count: Int64, isLastChunk: Bool = false) {
         guard count > 0 else { return }
         state.withLock { state in
             state.entries[ordinal].handedOverBytes += count
             let url = state.entries[ordinal].request.url
-            state.handedOver[url, default: HandedOver()].add(body, at: offset, count: count)
+            state.handedOver[url, default: HandedOver()].add(body, at: offset, count: count, isLastChunk: isLastChunk)
         }
     }
 }
 
 extension OriginLog.HandedOver {
-    fileprivate mutating func add(_ body: OriginBody, at offset: Int64, count: Int64) {
-        bytes += count
-        guard case .content(let content, let from, _) = body, let range = ByteRange(from + offset, from + offset + count) else { return }
-        let gaps = ranges[content.seed]?.gaps(in: range) ?? [range]
-        duplicateBytes += range.count - gaps.reduce(0) { $0 + $1.count }
+    fileprivate mutating func add(_ body: OriginBody, at offset: Int64, count: Int64, isLastChunk: Bool) {
+        guard case .content(let content, let from, _) = body, let range = ByteRange(from + offset, from + offset + count) else {
+            bytes += count
+            return
+        }
+        let sent = ranges[content.seed] ?? ByteRangeSet(), earlier = lastChunks[content.seed] ?? ByteRangeSet()
         ranges[content.seed, default: ByteRangeSet()].insert(range)
+        let new = sent.gaps(in: range)
+        if isLastChunk {
+            bytes += new.reduce(0) { $0 + $1.count }
+            lastChunks[content.seed, default: ByteRangeSet()].formUnion(ByteRangeSet(new))
+        } else {
+            let counted = range.count - earlier.gaps(in: range).reduce(0) { $0 + $1.count }
+            bytes += range.count - counted
+            duplicateBytes += range.count - counted - new.reduce(0) { $0 + $1.count }
+            lastChunks[content.seed]?.remove(range)
+        }
     }
 }

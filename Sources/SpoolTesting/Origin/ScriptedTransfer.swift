@@ -12,7 +12,7 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
 
     private var receiver: (any TransferReceiver)?
     private var answer: OriginAnswer?
-    /// The number of body bytes that the receiver took.
+    /// The number of body bytes that were sent.
     private var position: Int64 = 0
     /// The chunk that is on its way or was not taken. Nil between two chunks.
     private var chunk: [UInt8]?
@@ -109,13 +109,13 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
             receiver.batchEnded()
             prepareChunk()
         case .enough:
-            took(chunk.count, of: answer)
+            took(chunk.count, of: answer, isLast: true)
             finish(.cancelled)
         }
     }
 
-    private func took(_ count: Int, of answer: OriginAnswer) {
-        origin.log.handedOver(ordinal, answer.body, at: position, count: Int64(count))
+    private func took(_ count: Int, of answer: OriginAnswer, isLast: Bool = false) {
+        origin.log.handedOver(ordinal, answer.body, at: position, count: Int64(count), isLastChunk: isLast)
         position += Int64(count)
         chunk = nil
     }
