@@ -39,17 +39,17 @@ extension RecoveryNote: CustomStringConvertible {
         case .indexSetAside(let path, let reason): "the index can't be read (\(reason)); it is kept at \(path), and the store begins empty"
         case .indexDamaged(let reason): "the index contradicts itself (\(reason)); the next start sets it aside"
         case .unsyncedDropped(let generations):
-            "the machine went down before everything was synced; what was not is dropped from \(generations) resource"
+            "the machine lost power; bytes that were not yet on the disk were dropped from \(generations) resource"
                 + (generations == 1 ? "" : "s")
         case .dataFileMissing(let key): "the data file of \(key.forLog) is gone; its bytes are fetched again"
         case .dataFileTruncated(let key, let size):
             "the data file of \(key.forLog) ends after \(size) bytes; what is missing is fetched again"
         case .rowUnreadable: "a row of the index is damaged and counts as not there; its bytes are fetched again"
-        case .rotationUnfinished: "the store has a new key that not everything is sealed by yet; 'spool rekey' goes on"
+        case .rotationUnfinished: "the change of the key is unfinished; run 'spool rekey' to continue"
         case .notPunched(let generation, let why): "evicted bytes of \(generation) still occupy the disk: \(why)"
         case .logKept(let reason): "the index's log could not be moved into the database: \(reason); the next change tries again"
         case .diskFull: "the disk has no room left: what is stored is served, and nothing more is stored; free some space on the disk"
-        case .fileLeftBehind(let path, let error): "\(path) could not be taken away: \(error)"
+        case .fileLeftBehind(let path, let error): "\(path) could not be deleted: \(error)"
         }
     }
 }

@@ -60,7 +60,7 @@ extension StoreError: CustomStringConvertible {
             "the store is locked by \(process.map { "process \($0)" } ?? "another process"); close it or use another directory"
         case .corrupt(_, let range): "stored bytes \(range) are damaged"
         case .formatTooNew(let found, let supported):
-            "the store has format \(found), this program knows \(supported); use a newer program or another directory"
+            "the store has format \(found), this program supports up to \(supported); use a newer program or another directory"
         case .closed: "the store is closed"
         case .suspended: "the cache is suspended; resume it first"
         case .readOnly: "the store is open for reading only: another process has it, or its disk is full"

@@ -26,10 +26,10 @@ struct StoreUnlocking {
         let parameters = KeyParameters(
             salt: try index.meta.bytes(.keySalt) ?? [], iterations: Int(clamping: try index.meta.number(.keyIterations) ?? 0))
         guard (1...KeyParameters.iterationLimit).contains(parameters.iterations) else {
-            return .unavailable("the store says that its key takes \(parameters.iterations) iterations, which is out of bounds")
+            return .unavailable("the store's key takes \(parameters.iterations) iterations, which is out of bounds")
         }
         guard let algorithm = try index.meta.number(.cipher).flatMap(CipherAlgorithm.init(rawValue:)) else {
-            return .unavailable("the store says that it is sealed by a cipher which this program does not know")
+            return .unavailable("the store is sealed by a cipher that this program does not support")
         }
         return try use(encryption, algorithm, parameters) { keys in keys.check.matches(check) ? nil : .wrong }
     }

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from declarations import blocks, visible_declarations
-from prose import LIMITS, clauses, comment_paragraphs, page_paragraphs, patterns_in, sentences, test_names
+from prose import LIMITS, clauses, comment_paragraphs, literal_paragraphs, page_paragraphs, patterns_in, sentences, test_names
 from swift_text import SwiftText
 
 LINE_WIDTH = 120
@@ -153,6 +153,7 @@ def measure(root):
     code, tests, pages = checkout(root)
     groups = {
         'comments of the code': [(f.path, *p) for f in code for p in comment_paragraphs(f.source)],
+        'string literals of the code': [(f.path, *p) for f in code for p in literal_paragraphs(f.source)],
         'comments and names of the tests':
             [(f.path, *p) for f in tests for p in comment_paragraphs(f.source) + test_names(f.source)],
         'pages': [(p.relative_to(root), *part) for p in pages for part in page_paragraphs(p.read_text(encoding='utf-8', errors='replace'))],

@@ -78,6 +78,23 @@ def test_names(source):
     return [(source.line_of(name.start()), name.group(1)[0].upper() + name.group(1)[1:]) for name in names]
 
 
+# A literal of fewer words is a name, a key or a part of a format.
+LEAST_WORDS = 5
+# Scripts, styles and statements, which are code in another language.
+OTHER_LANGUAGE = re.compile(r'^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA|WITH|<!|<\w)|[{};]\s*$', re.M)
+INTERPOLATION = re.compile(r'\\#*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)')
+
+
+def literal_paragraphs(source):
+    """Returns (line number, text) of each string literal that reads as prose. An interpolation counts as a name."""
+    paragraphs = []
+    for offset, contents in source.literals:
+        text = ' '.join(re.sub(r'\\#*\s*\n', ' ', INTERPOLATION.sub('X', contents)).split())
+        if len(re.findall(r'[A-Za-z]{2,}', text)) >= LEAST_WORDS and not OTHER_LANGUAGE.search(contents):
+            paragraphs.append((source.line_of(offset), text))
+    return paragraphs
+
+
 def page_paragraphs(text):
     """Returns (line number, text) of each paragraph, list item and cell of a table in a Markdown page."""
     paragraphs, current, first, in_fence = [], [], 0, False

@@ -27,7 +27,7 @@ class Comment:
 
 
 class SwiftText:
-    """The text of one file, its comments, and `code`.
+    """The text of one file, its comments, the contents of its string literals, and `code`.
 
     `code` has the length and the line breaks of the text. Comments, the contents of string literals and
     regular expressions are spaces in it, so that a search finds code alone and an offset means the same place.
@@ -36,6 +36,8 @@ class SwiftText:
     def __init__(self, text):
         self.text = text
         self.comments = []
+        # (offset, contents) of each string literal.
+        self.literals = []
         self._code = list(text)
         self._read(0, closing=None)
         for literal in REGEX_LITERAL.finditer(''.join(self._code)):
@@ -104,6 +106,7 @@ class SwiftText:
         end_mark, escape = quotes + hashes, '\\' + hashes
         while at < len(text):
             if text.startswith(end_mark, at):
+                self.literals.append((first, text[first:at]))
                 self._blank(first, at)
                 return at + len(end_mark)
             if text.startswith(escape, at):

@@ -65,7 +65,7 @@ struct EventLogger: EventSink {
         case .damageFound(let key, let bytes):
             "\(bytes) stored bytes of \(key.forLog) are damaged: they are a gap again"
         case .usedUnvalidated(let key, let reason):
-            "\(key.forLog) was served as it is stored, the origin could not say whether it is current: \(reason)"
+            "\(key.forLog) was served from the store unconfirmed; the origin could not confirm it: \(reason)"
         case .networkRefused(let key, let reason):
             "a fetch of \(key.forLog) waits: \(reason)"
         case .networkPermitted(let key):

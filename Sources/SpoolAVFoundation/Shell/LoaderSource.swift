@@ -80,8 +80,8 @@ extension FallbackReason {
     /// The reason as text.
     var words: String {
         switch self {
-        case .unknownLength: "the origin does not tell how long it is"
-        case .openEnded: "the origin does not tell how long it is, and the proxy stores it"
+        case .unknownLength: "the origin states no length"
+        case .openEnded: "the origin states no length, and the proxy stores it"
         case .playlist: "it is a playlist, whose segments the loader can't give"
         case .contentCoding(let coding): "its bytes are coded by \(coding)"
         case .trouble(let code): "the cache can't serve it: \(code)"

@@ -26,12 +26,12 @@ struct CacheSettings {
     static let policy = Flag(
         "policy", takes: "POLICY", words: ["while-playing", "read-ahead=", "whole"],
         help:
-            "What is fetched: 'while-playing' (the default), 'read-ahead=BYTES' beyond the player also when it pauses, or the 'whole' resource."
+            "How much is fetched: 'while-playing' (the default), 'read-ahead=BYTES' beyond the player, also while it pauses, or the 'whole' resource."
     )
     static let freshness = Flag(
         "freshness", takes: "RULE", words: ["prefer-stored", "standard", "store-everything"],
         help:
-            "When stored bytes are used without asking the origin: 'prefer-stored' (the default), 'standard' as HTTP's caching rules say "
+            "When stored bytes are used without asking the origin: 'prefer-stored' (the default), 'standard' by HTTP's caching rules "
             + "(always with --origin, unless everything is stored), or 'store-everything', which stores even what its origin forbids to store."
     )
     static let certificates = Flag(

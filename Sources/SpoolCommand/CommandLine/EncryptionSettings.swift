@@ -15,7 +15,7 @@ struct EncryptionSettings {
         help: "The same by a passphrase: the first line of FILE, or the variable SPOOL_PASSPHRASE.")
     static let cipher = Flag(
         "cipher", takes: "NAME", environment: "SPOOL_CIPHER", words: ["chacha20-poly1305", "aes-256-gcm"],
-        help: "What a new encrypted store is sealed with: 'chacha20-poly1305' (the default) or 'aes-256-gcm'.")
+        help: "The cipher of a new encrypted store: 'chacha20-poly1305' (the default) or 'aes-256-gcm'.")
 
     static let all = [keyFile, passphraseFile, cipher]
 

@@ -8,7 +8,7 @@ struct HeaderSettings {
     static let header = Flag(
         "header", takes: "'NAME: VALUE'", isRepeatable: true,
         help: "A field for every origin, such as 'User-Agent: MyTV'; may be repeated. '@FILE' is a file of such lines, which only you may"
-            + " read. Fields with credentials stay with the origin that was asked when it redirects to another.")
+            + " read. On a redirect to another origin, fields with credentials are dropped.")
     static let headerFor = Flag(
         "header-for", takes: "HOST", second: "'NAME: VALUE'", isRepeatable: true,
         help: "The same for one host, also when another origin redirects to it; may be repeated.")
@@ -16,7 +16,7 @@ struct HeaderSettings {
         "cookies", takes: "FILE",
         help:
             "Cookies for origins, in the format of Netscape's cookies.txt, as curl and yt-dlp write it. Responses that need them are"
-            + " stored for everybody who uses the cache.")
+            + " stored for all users of the cache.")
 
     static let all = [header, headerFor, cookies]
 

@@ -7,8 +7,8 @@ enum IdentitySettings {
     static let identity = Flag(
         "identity", takes: "HOST=RULE", isRepeatable: true,
         help:
-            "By what two answers of HOST are of one version: 'validator' (the default), 'length-and-date' for servers that tag the same file"
-            + " differently, or 'length' for files that never change; bytes of two versions may mix where that is not so. '*' is every other"
+            "How to recognise two answers of HOST as the same version: 'validator' (the default), 'length-and-date' for servers that tag the same file"
+            + " differently, or 'length' for files that never change; if they do change, bytes of two versions may mix. '*' is every other"
             + " host; may be repeated.")
 
     static func read(_ arguments: Arguments) throws(UsageError) -> [String: Identity] {

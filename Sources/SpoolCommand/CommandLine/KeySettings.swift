@@ -9,7 +9,7 @@ enum KeySettings {
     static let dropQuery = Flag(
         "drop-query", takes: "HOST=NAME,…", isRepeatable: true,
         help:
-            "Query items that do not tell resources of HOST apart, such as signatures: 'cdn.example.com=Expires,Signature'."
+            "Query items of HOST that do not belong to a resource's name, such as signatures: 'cdn.example.com=Expires,Signature'."
             + " '*' is every host or every item, '*.example.com' the hosts below that; may be repeated.")
     static let sameHosts = Flag(
         "same-hosts", takes: "HOST,…", isRepeatable: true,

@@ -10,21 +10,21 @@ enum LimitFlags {
             + " then on.")
     static let maximumAge = Flag(
         "max-age", takes: "TIME", environment: "SPOOL_MAX_AGE",
-        help: "What nobody used for so long goes, for example 30d, 12h or 90m; 'none' by default.")
+        help: "Remove resources unused for this long, for example 30d, 12h or 90m; 'none' by default.")
     static let maximumCount = Flag(
         "max-count", takes: "N", environment: "SPOOL_MAX_COUNT", help: "The most resources that are kept; 'none' by default.")
     static let minimumFree = Flag(
         "min-free", takes: "BYTES", environment: "SPOOL_MIN_FREE",
-        help: "What is left to others on the disk of the store, 256M by default, or 'none'.")
+        help: "Keep this much of the store's disk free, 256M by default, or 'none'.")
     static let evict = Flag(
         "evict", takes: "POLICY", environment: "SPOOL_EVICT", words: ["lru", "largest", "keep-heads", "keep-heads="],
         help:
-            "What goes first: 'lru', what was unused longest (the default); 'largest', by size times idle time; or 'keep-heads' or"
-            + " 'keep-heads=BYTES', where the beginnings stay as long as anything else can go.")
+            "The order of eviction: 'lru', the longest unused first (the default); 'largest', by size times idle time; or 'keep-heads' or"
+            + " 'keep-heads=BYTES', which keeps the beginnings as long as other bytes can be removed.")
 
     static let maximumResource = Flag(
         "max-resource", takes: "BYTES", environment: "SPOOL_MAX_RESOURCE",
-        help: "What is larger is passed on and not stored; 'none' by default.")
+        help: "Do not store resources larger than this; 'none' by default.")
 
     static let all = [quota, maximumAge, maximumCount, minimumFree, evict]
 

@@ -4,13 +4,13 @@ import SpoolManifests
 enum SelectionFlags {
     static let variant = Flag(
         "variant", takes: "WHICH", words: ["best", "worst"],
-        help: "Of an HLS or DASH stream: 'best', 'worst', the greatest height in pixels (720), or the greatest bandwidth in bits a second"
-            + " (2500000). The default is 'best'.")
+        help: "The variant of an HLS or DASH stream: 'best', 'worst', the greatest height in pixels (720), or the greatest bandwidth"
+            + " in bits a second (2500000). The default is 'best'.")
     static let audio = Flag(
         "audio", takes: "LANG",
-        help: "Of an HLS or DASH stream: the language of the sound, for example 'en'. By default what a player takes.")
+        help: "The language of the sound of an HLS or DASH stream, for example 'en'. By default a player's choice.")
     static let subtitles = Flag(
-        "subtitles", takes: "LANG", help: "Of an HLS or DASH stream: the language of the subtitles, or 'all'. By default none.")
+        "subtitles", takes: "LANG", help: "The language of the subtitles of an HLS or DASH stream, or 'all'. By default none.")
 
     static let all = [variant, audio, subtitles]
 
@@ -20,8 +20,8 @@ enum SelectionFlags {
     /// The variant for a preload, which begins with what a player starts with.
     static let start = Flag(
         "variant", takes: "WHICH", words: ["initial", "best", "worst"],
-        help: "Of an HLS or DASH stream: 'initial', 'best', 'worst', the greatest height in pixels (720), or the greatest bandwidth"
-            + " in bits a second (2500000). The default is 'initial', the variant that a player starts with.")
+        help: "The variant of an HLS or DASH stream: 'initial', 'best', 'worst', the greatest height in pixels (720), or the greatest"
+            + " bandwidth in bits a second (2500000). The default is 'initial', the variant that a player starts with.")
 
     /// Returns the variant that `start` names.
     static func startingVariant(_ arguments: Arguments) throws(UsageError) -> PresentationSelection.Quality {

@@ -17,7 +17,7 @@ struct ExportCommand: Command {
         "export", "Make a file of a resource that is stored as a whole",
         discussion: [
             "Every stored byte is checked on the way, and opened where the store is encrypted. The file is a clone of the store's where the"
-                + " file system knows clones, else a copy; it has its name when it is complete. Nothing is fetched: 'spool get' does that.",
+                + " file system knows clones, else a copy. It gets its name when it is complete. Nothing is fetched: 'spool get' does that.",
             "FILE may be a directory: then the file has the name that the URL has.",
             "With the URL of a manifest, FILE is a folder: the presentation plays from there through any web server. It has the complete"
                 + " variants, their keys included.",

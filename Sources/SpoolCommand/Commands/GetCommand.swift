@@ -16,7 +16,7 @@ struct GetCommand: Command {
     static let syntax = CommandSyntax(
         "get", "Fetch a resource through the cache",
         discussion: [
-            "What is stored is not fetched again, and what is fetched is stored: an interrupted 'get' goes on where it was when it is repeated."
+            "'get' fetches only the missing bytes and stores them. Repeat an interrupted 'get' to continue."
                 + " A file is written as FILE.part and renamed when it is complete.",
             "A URL that ends in .m3u8 or .mpd, or any URL with --variant, --audio or --subtitles, is an HLS or DASH stream: without --output and"
                 + " --range, all parts of one variant are stored, and nothing is written. 'spool serve' then plays them without the network.",
@@ -214,7 +214,7 @@ private struct Copy {
         case .from(let lower, let through): return (lower, through.map { $0 + 1 })
         case .last(let count):
             guard let length = try await reader.contentInformation().length else {
-                throw Failure("the origin does not tell the length, so the last \(count) bytes can't be asked for")
+                throw Failure("the origin states no length, so the last \(count) bytes can't be asked for")
             }
             return (max(0, length - count), nil)
         }

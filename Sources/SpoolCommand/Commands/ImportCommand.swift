@@ -5,7 +5,7 @@ import SpoolSystem
 
 /// `spool import`: stores a file as a resource.
 struct ImportCommand: Command {
-    static let contentType = Flag("content-type", takes: "TYPE", help: "The media type; by default what the extension says.")
+    static let contentType = Flag("content-type", takes: "TYPE", help: "The media type; by default that of the extension.")
     static let entityTag = Flag(
         "etag", takes: "TAG",
         help: "The entity tag that the origin gives this version, with its quotes, so that it need not be fetched anew.")

@@ -14,7 +14,7 @@ struct PlayCommand: Command {
         discussion: [
             "Starts a proxy on a free port, and the player with the proxied URL; stops when the player ends. The player reads the URL from a"
                 + " playlist that only its user can read: it begins with a token that admits to the cache, and a command line is public.",
-            "While 'spool serve' has the store, what is fetched goes through that server, and is kept. What follows '--' is given to the"
+            "While 'spool serve' has the store, what is fetched goes through that server, and is kept. Arguments after '--' go to the"
                 + " player.",
         ],
         operands: .init(usage: "URL [-- ARGUMENT…]", count: 1...CommandSyntax.maxOperands),

@@ -19,7 +19,7 @@ struct PreloadCommand: Command {
             "Of an HLS or DASH stream, the segments that begin in these seconds are fetched, with playlists,"
                 + " keys, sound and subtitles.",
             "The seconds are found in MP4, MP3, AAC, FLAC, WAV, Ogg, Matroska and WebM. Of any other file 1 MiB is fetched for each second, and a"
-                + " note says why. Exits 1 when a resource could not be preloaded; the others are.",
+                + " note gives the reason. Exits 1 when a resource could not be preloaded; the others are.",
         ],
         operands: .init(usage: "URL…|-", count: 1...CommandSyntax.maxOperands),
         flags: [seconds, bytes, whole, SelectionFlags.start, jobs, json] + CacheSettings.store + [CacheSettings.freshness]

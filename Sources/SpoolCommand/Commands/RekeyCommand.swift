@@ -13,7 +13,7 @@ struct RekeyCommand: Command {
         help: "The new passphrase: the first line of FILE, or the variable SPOOL_NEW_PASSPHRASE.")
     static let cipher = Flag(
         "cipher", takes: "NAME", words: ["chacha20-poly1305", "aes-256-gcm"],
-        help: "What media are sealed with from now on, 'chacha20-poly1305' or 'aes-256-gcm'; as before without it."
+        help: "The cipher for media from now on, 'chacha20-poly1305' or 'aes-256-gcm'; by default the present one."
     )
 
     static let syntax = CommandSyntax(

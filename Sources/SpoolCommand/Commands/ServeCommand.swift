@@ -11,7 +11,7 @@ struct ServeCommand: Command {
         "serve", "Serve media to players through the cache",
         discussion: [
             "A player asks http://HOST:PORT/https/example.com/film.mp4 for https://example.com/film.mp4, or /?url= with the URL"
-                + " percent-encoded; with --token, the token comes first in the path. What is stored is at /_spool/.",
+                + " percent-encoded; with --token, the token comes first in the path. The page of the store is at /_spool/.",
             "When it accepts connections it prints one line, 'listening on http://HOST:PORT/', on a terminal with the token. Ctrl-C stops it,"
                 + " and what was fetched stays. SIGTERM lets the answers under way finish first.",
             "SIGHUP reads the settings again. The limits of the store, those of downloads and the log level change at once; the log names the"

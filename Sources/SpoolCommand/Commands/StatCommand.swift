@@ -110,7 +110,7 @@ struct StatCommand: Command {
         var facts = [
             ("key", "\(status.key)"),
             ("length", length.map { "\(ByteCount.text($0)) (\(ByteCount.exact($0)) bytes)" } ?? "not known yet"),
-            ("type", representation.contentType ?? "not told by the origin"),
+            ("type", representation.contentType ?? "not stated by the origin"),
             ("validator", representation.validator.text.map { "\($0) (\(strength))" } ?? "none"),
             ("age", "\(Self.span(representation.currentAge(now: now))), of \(representation.responseTime.iso8601)"),
         ]

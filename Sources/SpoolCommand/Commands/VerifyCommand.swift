@@ -145,7 +145,7 @@ private final class Report {
         try OutputStream.output.write(facts.joined(separator: ", ") + "\n")
         if damagedBytes > 0, !isRepairing {
             OutputStream.error.say(
-                "spool: 'spool verify --repair' takes damaged bytes out of the store; they are fetched again when wanted")
+                "spool: 'spool verify --repair' removes damaged bytes from the store; the next use fetches them again")
         }
     }
 }

@@ -28,7 +28,7 @@ struct ServiceReport: Sendable {
 
     private func send(_ message: ServiceManager.Message) {
         do throws(SystemError) { try manager.notify(message) } catch {
-            log.log(.warning, "the service manager can't be told about this process: \(error)")
+            log.log(.warning, "cannot notify the service manager: \(error)")
         }
     }
     #else

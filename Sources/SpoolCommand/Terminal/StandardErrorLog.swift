@@ -66,7 +66,9 @@ final class StandardErrorLog: LogSink {
         guard let dropped else { return }
         let now = time.wallNow
         lane.post { [self] in
-            if dropped > 0 { OutputStream.error.say(line(.warning, "\(dropped) log lines were left out: nobody read fast enough", now)) }
+            if dropped > 0 {
+                OutputStream.error.say(line(.warning, "\(dropped) log lines were dropped: the reader of the log was too slow", now))
+            }
             OutputStream.error.say(line(level, message, now, record))
             queue.withLock { $0.waiting -= 1 }
         }

@@ -43,7 +43,7 @@ extension OriginError: CustomStringConvertible {
         case .status(let status, _): "the origin answered \(status)"
         case .representationChanged: "the resource changed at its origin while it was read"
         case .rangeNotSatisfiable(let length?): "the range lies beyond the end of the resource: it has \(length) bytes"
-        case .rangeNotSatisfiable(nil): "the range lies beyond the end of the resource: the origin says so"
+        case .rangeNotSatisfiable(nil): "the range lies beyond the end of the resource, by the origin's answer"
         case .truncated(let bytes): "the origin's answer ended early, after \(bytes) bytes"
         case .malformed(let why): "the origin's answer can't be used: \(why)"
         case .redirect(let why): "the origin's redirect is not followed: \(why)"

@@ -37,7 +37,7 @@ extension NotStoredReason: CustomStringConvertible {
     package var description: String {
         switch self {
         case .noStore: "the origin forbids it (Cache-Control: no-store)"
-        case .varyAny: "the origin says that no two requests get the same (Vary: *)"
+        case .varyAny: "each request gets an answer of its own (Vary: *)"
         case .privateResponse: "it is for one user (Cache-Control: private), and several share this cache"
         case .authorizedRequest: "it was asked for with credentials, and several users share this cache"
         case .status(let status): "the origin answered \(status), which holds for the moment only"
@@ -45,7 +45,7 @@ extension NotStoredReason: CustomStringConvertible {
         case .tooLarge(let limit): "it is larger than \(limit) bytes, the most that is kept of one resource"
         case .lengthBeyondBound:
             "the origin states a length beyond 2^60 bytes, which is no length of a file (servers that transcode send such ones)"
-        case .byRequest: "whoever asked wanted nothing stored"
+        case .byRequest: "the request asked not to store it"
         case .readOnlyStore: "the store is open for reading only"
         case .quotaReached: "the quota is used up by what is in use"
         case .diskReserved: "the disk has no more left than what is kept free for others (--min-free)"

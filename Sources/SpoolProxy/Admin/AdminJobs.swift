@@ -67,7 +67,7 @@ final class AdminJobs: Sendable {
             state.jobs[id]?.waiter = Waiter(beyond: beyond, answer: answer)
             return state.jobs[id] == nil ? Waiter(beyond: 0, answer: answer) : previous
         }
-        previous?.answer(.failed(status: 404, "there is no such job, or somebody else asks for it"))
+        previous?.answer(.failed(status: 404, "there is no such job, or another request waits for it"))
         tell(id) { _ in }
     }
 

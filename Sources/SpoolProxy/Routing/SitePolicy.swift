@@ -54,7 +54,7 @@ struct SitePolicy: Sendable {
         let origin: URIReference.Origin?
         do { origin = try URIReference(lenient: referer).origin } catch { origin = nil }
         guard let origin, isAllowed(origin.description, request.authority) else {
-            let site = origin?.description ?? "a page that can't be told"
+            let site = origin?.description ?? "an unknown page"
             return "the Referer names a foreign site, \(site); allow it with --allow-site"
         }
         return nil

@@ -212,7 +212,7 @@ struct PartialHead {
         try checkAuthority()
         if hasTransferEncoding {
             guard contentLength == nil, version == .http11 else {
-                throw RequestRefusal(400, "the length of the body is told in two ways: Transfer-Encoding does not go with that")
+                throw RequestRefusal(400, "the request states the length of the body in two ways: Transfer-Encoding does not go with that")
             }
             guard isChunked else { throw RequestRefusal(400, "the Transfer-Encoding is not chunked") }
             throw RequestRefusal(411, "a request body needs a Content-Length here")

@@ -143,12 +143,12 @@ import Testing
                 }
             })
         if case .failed(let failure) = stage.observer.state {
-            #expect(failure.cause?.message.contains("does not tell how long it is") == true)
+            #expect(failure.cause?.message.contains("the origin states no length") == true)
         }
         // The player goes on by itself, and its end is the item's.
         if followsRedirects { #expect(world.run { stage.observer.state == .ended } && stage.simulated.endCount == 1) }
         let next = world.asset()
-        #expect(next.url == world.url && next.route == .original(.fellBack("the origin does not tell how long it is")))
+        #expect(next.url == world.url && next.route == .original(.fellBack("the origin states no length")))
         #expect(world.breaches == [])
     }
 
