@@ -9,7 +9,9 @@ import subprocess
 import threading
 import time
 
-from harness import CaseList, Skip, expect, expect_equal, find_program
+from confined import PUBLIC_ADDRESS, Unit, make
+from harness import ROOT, CaseList, Skip, expect, expect_equal, find_program
+from proxy import Spool
 
 CASES = CaseList()
 case = CASES
@@ -149,3 +151,26 @@ def _(t):
                 if door:
                     door.close()
         origin.close()
+
+
+@case("under the filters of its systemd unit, the server asks public origins and no private address", "cc", "systemd-analyze", is_about_cache=True)
+def _(t):
+    launcher, resolver = make(t, Unit(ROOT / "packaging" / "spool.service"))
+    # Under the unit the store exists, and the program is where every user may read it.
+    proxy = Spool(t.runner.binary, t.cache_directory(), t.origin)
+    proxy.wrapper = [launcher, resolver]
+    t.start(proxy)
+    port = t.origin.authority.rpartition(":")[2]
+    file = t.media["vbr.mp3"]
+
+    def get(host):
+        client = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=60)
+        client.request("GET", f"/http/{host}:{port}/{file.name}")
+        answer = client.getresponse()
+        return answer.status, answer.read()
+
+    status, body = get("media.example")
+    expect_equal((status, len(body)), (200, file.size), f"the answer of a public origin at {PUBLIC_ADDRESS}: {body[:200]!r}")
+    status, body = get("127.1")
+    expect(status == 502 and b"private address" in body, f"a name that leads to a private address: {status} {body[:200]!r}")
+    expect(not [line for line in proxy.tail() if "not refused" in line], "the filters take a check away")

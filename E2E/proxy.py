@@ -47,12 +47,14 @@ class Spool:
         self.port = None
         # Variables besides those of the test itself.
         self.environment = {}
+        # A program that starts the one under test.
+        self.wrapper = []
         self.errors = self.cache.parent / "stderr"
 
     def start(self):
         self.cache.mkdir(parents=True, exist_ok=True)
         self.process = subprocess.Popen(
-            [str(self.binary), self.command, "--listen", "127.0.0.1:0", "--cache", str(self.cache), *self.options],
+            [*map(str, self.wrapper), str(self.binary), self.command, "--listen", "127.0.0.1:0", "--cache", str(self.cache), *self.options],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=open(self.errors, "ab"), start_new_session=True,
             env={**os.environ, "SWIFT_BACKTRACE": BACKTRACE, **self.environment})
         self.port = self._read_port()

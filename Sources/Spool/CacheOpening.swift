@@ -97,6 +97,7 @@ struct CacheOpening {
         var options = CurlTransportOptions()
         options.certificateFile = configuration.network.certificateFile
         options.privateNames = configuration.security.privateNames
+        options.onTrouble = { [log = configuration.log] in log?.log(.warning, $0) }
         if configuration.network.usesHTTP2 { options.version = .http2 }
         do throws(SystemError) {
             let loop = try LoopThread(name: "spool-loop")

@@ -21,9 +21,7 @@ extension PrivateNames {
     /// - Parameter isOwnNetwork: Returns whether an address is in a network of this machine. Homes
     ///   have global IPv6 addresses, which a firewall keeps from strangers but not from this
     ///   machine.
-    package func allow(
-        _ host: String, at address: SocketAddress, isOwnNetwork: (SocketAddress) -> Bool = InterfaceAddress.isOwnNetwork
-    ) -> Bool {
+    package func allow(_ host: String, at address: SocketAddress, isOwnNetwork: (SocketAddress) -> Bool) -> Bool {
         guard case .refused(let exceptions) = self, !address.isPublic || isOwnNetwork(address) else { return true }
         return Self.isInside(host) || HostSet(exceptions).contains(host.asciiLowercased)
     }

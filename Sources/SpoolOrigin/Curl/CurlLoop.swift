@@ -10,7 +10,7 @@ internal import SpoolSystem
 /// (`curl_multi_socket_action`). After each of these calls it calls `batchEnded` of the receivers
 /// that got bytes, and ends the transfers that are done.
 final class CurlLoop: Mailbox, @unchecked Sendable {
-    // Safe to share: `gate`, `loop`, `options`, `time`, `multi` and `received` are constant. The
+    // Safe to share: `gate`, `loop`, `options`, `time`, `multi`, `ownNetworks` and `received` are constant. The
     // transfers, handles, sockets, windows and deadlines below `MARK: Confined` are used on the loop only.
 
     /// The thread of the loop. Nil once `close` was called; no job is accepted then.
@@ -19,12 +19,17 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private let options: CurlTransportOptions
     private let time: (any TimeSource)?
     private let multi: UnsafeMutableRawPointer
+    /// The networks of this machine, to which no public name may lead.
+    let ownNetworks: OwnNetworks
     /// The bytes that arrived from origins in transfers that are over.
     private let received = Locked(Int64(0))
 
     init(options: CurlTransportOptions, time: (any TimeSource)?, thread: LoopThread) {
         self.options = options
         self.time = time
+        ownNetworks = OwnNetworks { [onTrouble = options.onTrouble] error in
+            onTrouble("public names that lead to a public address of this machine are not refused: \(error)")
+        }
         gate = Locked(thread)
         loop = thread.loop
         multi = Self.makeMulti(options)

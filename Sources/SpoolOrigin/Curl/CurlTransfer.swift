@@ -152,7 +152,8 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
                 + " allow it with --allow-origin \(origin)"
             return false
         }
-        if privateNames.allow(origin.host, at: address) || request.reach.contains(where: { $0.named.contains(origin) }) { return true }
+        if request.reach.contains(where: { $0.named.contains(origin) }) { return true }
+        if privateNames.allow(origin.host, at: address, isOwnNetwork: loop.ownNetworks.contains) { return true }
         refusedAddress =
             "\(origin.host) leads to the private address \(address.host), which no public name may;"
             + " allow it with --allow-private \(origin.host), or the origin with --allow-origin \(origin)"

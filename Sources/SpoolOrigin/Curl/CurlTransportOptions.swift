@@ -54,6 +54,9 @@ package struct CurlTransportOptions: Sendable {
     /// `no_proxy`) are used. An origin on loopback is always asked directly.
     package var usesEnvironmentProxies = true
 
+    /// Called with a sentence about a check that the system does not permit, once for each.
+    package var onTrouble: @Sendable (String) -> Void = { _ in }
+
     /// Creates the default options.
     package init() {}
 

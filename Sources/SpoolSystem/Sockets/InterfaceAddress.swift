@@ -67,20 +67,6 @@ package struct InterfaceAddress: Hashable, Sendable {
             .address
     }
 
-    /// Whether an address is this machine's own, or in the same IPv6 network as one of its
-    /// addresses (the first 64 bits, RFC 4291 §2.5.4).
-    package static func isOwnNetwork(_ address: SocketAddress) -> Bool {
-        do throws(SystemError) { return isOwnNetwork(address, among: try all()) } catch {
-            // Without descriptors, no connection is possible either.
-            return true
-        }
-    }
-
-    /// Whether an address is among `own`, or in the same IPv6 network as one of them.
-    package static func isOwnNetwork(_ address: SocketAddress, among own: [InterfaceAddress]) -> Bool {
-        own.contains { $0.isUp && $0.address.family == address.family && $0.address.networkBytes == address.networkBytes }
-    }
-
     private static func length(ofFamily family: Int32) -> Int? {
         switch family {
         case AF_INET: MemoryLayout<sockaddr_in>.size

@@ -2,6 +2,9 @@
 import SpoolLibc
 
 extension Socket {
+    /// The kind of a socket for datagrams (socket(2)).
+    static var datagramKind: Int32 { SOCK_DGRAM }
+
     static func open(_ address: SocketAddress) throws(SystemError) -> Socket {
         let family = address.family == .ipv4 ? AF_INET : AF_INET6
         return prepared(try systemCall("socket", on: address.description) { socket(family, SOCK_STREAM, 0) })

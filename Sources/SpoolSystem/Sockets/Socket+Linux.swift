@@ -3,6 +3,9 @@ import CSpoolSystem
 import SpoolLibc
 
 extension Socket {
+    /// The kind of a socket for datagrams (socket(2)).
+    static var datagramKind: Int32 { Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) }
+
     static func open(_ address: SocketAddress) throws(SystemError) -> Socket {
         let family = address.family == .ipv4 ? AF_INET : AF_INET6
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
