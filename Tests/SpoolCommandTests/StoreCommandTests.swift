@@ -97,6 +97,14 @@ struct StoreCommandTests {
         #expect(nameless.code == 64 && nameless.errors.contains("names no file"))
     }
 
+    /// A slash and a combining mark are one `Character`, which a split at slashes passes over.
+    @Test func `a file of get is in the given directory, also where a mark combines with a slash`() throws {
+        let scene = try Scene(length: 1000)
+        scene.origin.serve(VirtualResource(url: scene.origin.url("/music/%CC%B8song.mp3"), seed: 7, length: 1000))
+        #expect(try scene.run("get", scene.origin.url("/music/\u{338}song.mp3"), "-o", scene.directory.url.path).code == 0)
+        #expect(try scene.directory.names == ["store", "\u{338}song.mp3"])
+    }
+
     @Test(arguments: [("0-0", 0, 1), ("100-199", 100, 200), ("4999990-", 4_999_990, 5_000_001), ("-5", 4_999_996, 5_000_001)])
     func `get returns the given range`(range: String, lower: Int64, upper: Int64) throws {
         let scene = try Scene()

@@ -358,6 +358,20 @@ import Testing
         #expect(try scene.world.get("/_spool/\(late)", navigation).status == 403)
     }
 
+    @Test func `the name of an export has no slash and no dot in front, also where a mark combines with them`() throws {
+        let film = VirtualResource.film("a/.%CC%88x%2F%CC%B8y%5C%CC%B8%C2%85z.mp4")
+        var scene = try Scene([film])
+        defer { scene.world.stop() }
+        try scene.logIn()
+        _ = try scene.world.get(film.target)
+        try scene.world.wait(for: film.url) { $0.isComplete && $0.fetches == 0 }
+        let key = film.url.replacingOccurrences(of: "%", with: "%25")
+        let path = try #require(try scene.members(scene.act("export?key=\(key)"))["download"] as? String)
+        let navigation: HTTPFields = ["Host": scene.host, "Sec-Fetch-Site": "same-origin", "Cookie": scene.cookie]
+        let disposition = try #require(try scene.world.get("/_spool/\(path)", navigation)["Content-Disposition"])
+        #expect(disposition.hasSuffix("filename*=UTF-8''%CC%88x%CC%B8y%CC%B8z.mp4") && !disposition.utf8.contains(UInt8(ascii: "/")))
+    }
+
     @Test func `only origins that the proxy may ask are fetched`() throws {
         var scene = try Scene(options: { $0.allowedOrigins = ["http://media.example"] })
         defer { scene.world.stop() }

@@ -85,7 +85,7 @@ import Testing
         _ = try world.get(film.target)
         #expect(try world.get(lost.target).status == 502)
         for _ in 1...2 { #expect(try world.get("/ftp/media.example/film.mp4").status >= 400) }
-        #expect(try world.get(film.target, ["Origin": "http://evil.example"]).status == 403)
+        #expect(try world.get(film.target, ["Origin": "http://user:s3cret@evil.example/?s3cret"]).status == 403)
         let stream = try open(world)
         let event = try waitForEvent(stream) { members in
             !notices("notStored", in: members).isEmpty && !notices("originFailed", in: members).isEmpty
@@ -96,7 +96,7 @@ import Testing
         #expect((notStored.first?["because"] as? String)?.contains("no-store") == true)
         #expect(notices("originFailed", in: event.members).first?["key"] as? String == lost.url)
         let refused = notices("refused", in: event.members)
-        #expect((refused.first?["because"] as? String)?.hasPrefix("403: ") == true, "\(refused)")
+        #expect((refused.first?["because"] as? String)?.hasPrefix("403: ") == true && !"\(refused)".contains("s3cret"), "\(refused)")
         #expect(refused.first?["key"] is NSNull)
         #expect(refused.last?["count"] as? Int == 2, "equal refusals are one entry")
     }

@@ -121,6 +121,31 @@ import Testing
         #expect(rules.read(path: "/_spool/api/resources", host: "127.0.0.1") == .own("api/resources"))
     }
 
+    /// `//host` names another host for every client, and `/\host` for browsers.
+    @Test(arguments: ["//evil.example/x", "/\\evil.example/x", "///x", "//", "/.//x", "/a//b"])
+    func `a path of the fixed origin leads to no other host, and back to the same URL`(path: String) throws {
+        let rules = try rules { $0.fixedOrigin = "https://example.com" }
+        let here = try #require(rules.proxied("https://example.com\(path)?q", prefix: "/"))
+        #expect(here.hasPrefix("/") && !here.hasPrefix("//") && !here.hasPrefix("/\\"))
+        let isDotted = path.hasPrefix("/.//")
+        let url = try MediaURL("https://example.com\(isDotted ? "//x" : path)?q")
+        #expect(rules.read(path: here, host: "127.0.0.1") == .resource(url))
+        #expect(rules.proxied("https://example.com\(path)", prefix: "http://127.0.0.1/") == "http://127.0.0.1\(path)")
+    }
+
+    @Test(arguments: [
+        "/rtsp/alice:s3cret@cam.example/live?sig=s3cret", "/?url=ftp%3A%2F%2Falice%3As3cret%40host.example%2Fx", "/s3cret:s3cret/x",
+        "/?url=mailto%3As3cret%40host.example",
+    ])
+    func `a refusal shows neither user information nor query`(path: String) throws {
+        let target = try rules().read(path: path, host: "127.0.0.1")
+        guard case .refused(let refusal) = target else {
+            Issue.record("\(path) gave \(target)")
+            return
+        }
+        #expect(refusal.explanation.contains("not an http or https URL") && !refusal.explanation.contains("s3cret"))
+    }
+
     @Test func `a list of allowed origins excludes all others`() throws {
         let rules = try rules { $0.allowedOrigins = ["https://example.com"] }
         #expect(try rules.read(path: "/https/example.com/a", host: "localhost") == .resource(MediaURL("https://example.com/a")))

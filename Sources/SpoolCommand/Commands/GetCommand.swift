@@ -81,11 +81,12 @@ struct GetCommand: Command {
 
     /// Returns the last part of the URL's path without decoding, or nil when it is empty.
     static func fileName(of url: String) -> String? {
-        let path = url.prefix { $0 != "?" && $0 != "#" }
-        guard let scheme = path.firstRange(of: "://") else { return nil }
-        let parts = path[scheme.upperBound...].split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count > 1, let name = parts.last, !name.isEmpty, name != ".", name != ".." else { return nil }
-        return String(name)
+        // A combining mark behind a slash makes another `Character` of it, and the same bytes.
+        let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        guard let scheme = path.firstRange(of: "://".utf8) else { return nil }
+        let parts = path[scheme.upperBound...].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard parts.count > 1, let last = parts.last, let name = String(last), !name.isEmpty, name != ".", name != ".." else { return nil }
+        return name
     }
 
     func run() async throws -> ExitCode {

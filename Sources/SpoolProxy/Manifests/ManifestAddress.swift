@@ -81,10 +81,12 @@ extension UnsafeRawBufferPointer {
         return end < count && self[end] == .slash ? end + 1 : nil
     }
 
-    /// Whether the text from `start` on is visible ASCII, and no segment begins with a dot.
+    /// Whether the text from `start` on is visible ASCII, no segment begins with a dot, and the first
+    /// one is not empty.
     ///
     /// - Precondition: `start` is behind a slash.
     fileprivate func isUsualPath(from start: Int) -> Bool {
+        if start < count, self[start] == .slash || self[start] == .backslash { return false }
         var next = start
         while let index = firstIndex(outside: 0x21...0x7E, orOf: .dot, from: next) {
             if self[index] != .dot || self[index - 1] == .slash { return false }
@@ -153,7 +155,7 @@ extension ProxyTargetRules {
         guard let reference = try? URIReference(lenient: url), let url = try? MediaURL(reference), mayAsk(url.origin) else { return nil }
         let origin = url.origin
         let rest = url.target + (reference.fragment.map { "#\($0)" } ?? "")
-        if origin == fixedOrigin { return prefix + rest.dropFirst() }
+        if origin == fixedOrigin { return Self.pathHere(of: rest, prefix: prefix) }
         let authority = (url.userinfo.map { "\($0)@" } ?? "") + origin.authority
         let foreign = "\(Self.ownPrefix)\(Self.foreignPrefix)"
         let place = fixedOrigin == nil ? (origin == home ? "" : foreign) : "\(foreign)\(proof(origin))/"

@@ -83,10 +83,8 @@ struct FixedSite: Sendable {
     /// relative one, which stays unchanged.
     private func pathHere(_ url: String) -> String? {
         guard let reference = try? URIReference(lenient: url), reference.origin?.description == origin else { return nil }
-        // Two slashes at the beginning would name another host.
-        let path = prefix == "/" && reference.path.hasPrefix("//") ? "./" + reference.path.dropFirst() : reference.path.dropFirst()
-        return prefix + path + (reference.query.map { "?\($0)" } ?? "")
-            + (reference.fragment.map { "#\($0)" } ?? "")
+        let query = reference.query.map { "?\($0)" } ?? "", fragment = reference.fragment.map { "#\($0)" } ?? ""
+        return ProxyTargetRules.pathHere(of: "\(reference.path)\(query)\(fragment)", prefix: prefix)
     }
 
     /// Returns a path at this proxy as a path at the origin, without the token.

@@ -80,7 +80,7 @@ package struct ProxyTargetRules: Sendable {
         }
         if rest == "_spool" || rest.hasPrefix("_spool?") { return .page }
         if rest.hasPrefix(Self.ownPrefix) { return .own(String(rest.dropFirst(Self.ownPrefix.count))) }
-        if let fixedOrigin { return checked("\(fixedOrigin)/\(rest)") }
+        if let fixedOrigin { return checked("\(fixedOrigin)\(Self.pathThere(of: rest))") }
         // Every browser requests it from every server.
         if rest == "favicon.ico" { return .own("icon.svg") }
         if rest.isEmpty { return .page }
@@ -124,9 +124,18 @@ package struct ProxyTargetRules: Sendable {
     }
 
     private func checked(_ url: String) -> ProxyTarget {
-        guard let url = try? MediaURL(url).withoutFragment else { return refused(400, "not an http or https URL: \(url)") }
+        guard let url = try? MediaURL(url).withoutFragment else {
+            return refused(400, "not an http or https URL" + (Self.redacted(url).map { ": \($0)" } ?? ""))
+        }
         guard mayAsk(url.origin) else { return refused(403, "this proxy does not ask \(url.origin); allow it with --allow-origin") }
         return .resource(url)
+    }
+
+    /// Returns a URL without its secrets, for a sentence that the page shows to others. Nil for a
+    /// text in which they cannot be found.
+    private static func redacted(_ url: String) -> String? {
+        guard let reference = try? URIReference(lenient: url), reference.host != nil else { return nil }
+        return reference.redactedForLog
     }
 
     /// Whether the rules allow the proxy to contact an origin.
@@ -179,9 +188,32 @@ extension ProxyTargetRules {
             guard fixedOrigin == nil, token != nil, (1...Self.maxKeyBytes).contains(key.string.utf8.count) else { return nil }
             return "\(prefix)?key=\(key.string.percentEncoded)&url=\(url.text.percentEncoded)"
         }
-        if let fixedOrigin { return url.origin == fixedOrigin ? prefix + url.target.dropFirst() : nil }
+        if let fixedOrigin { return url.origin == fixedOrigin ? Self.pathHere(of: url.target, prefix: prefix) : nil }
         guard url.userinfo == nil else { return "\(prefix)?url=\(url.text.percentEncoded)" }
         return "\(prefix)\(url.origin.scheme)/\(url.origin.authority)\(url.target)"
+    }
+}
+
+// MARK: - Paths of the fixed origin
+
+extension ProxyTargetRules {
+    /// Returns the path at this proxy of a path of the fixed origin, with its query and fragment.
+    ///
+    /// The result never leads a client to another host. Two slashes at its beginning would (RFC 3986
+    /// §4.2), and browsers read a backslash as a slash. A dot segment in front keeps the path.
+    static func pathHere(of target: String, prefix: String) -> String {
+        let rest = target.dropFirst()
+        return prefix + (prefix == "/" && beginsWithSlash(rest) ? "./" : "") + rest
+    }
+
+    /// Returns the path at the fixed origin of the text behind the prefix: the reverse of
+    /// `pathHere`, for clients that keep the dot segment.
+    private static func pathThere(of rest: Substring) -> String {
+        "/" + (rest.utf8.starts(with: "./".utf8) && beginsWithSlash(rest.dropFirst(2)) ? rest.dropFirst(2) : rest)
+    }
+
+    private static func beginsWithSlash(_ text: Substring) -> Bool {
+        text.utf8.first == UInt8(ascii: "/") || text.utf8.first == UInt8(ascii: "\\")
     }
 }
 

@@ -42,7 +42,7 @@ struct SitePolicy: Sendable {
             return isForeign ? "a browser asks on behalf of a foreign site; allow the site with --allow-site" : nil
         }
         guard let origin = request.fields.single(.origin).value, isAllowed(origin, request.authority) else {
-            return "a browser asks on behalf of '\(request[.origin] ?? "")'; allow that with --allow-site"
+            return "a browser asks on behalf of \(Self.shown(request[.origin])); allow that with --allow-site"
         }
         return nil
     }
@@ -51,13 +51,20 @@ struct SitePolicy: Sendable {
     /// browser sends to a plain network address.
     private func refusalByReferer(of request: RequestHead) -> String? {
         guard request.has(.referer), let referer = request[.referer], mayComeFromPage(request.fields) else { return nil }
-        let origin: URIReference.Origin?
-        do { origin = try URIReference(lenient: referer).origin } catch { origin = nil }
-        guard let origin, isAllowed(origin.description, request.authority) else {
-            let site = origin?.description ?? "an unknown page"
-            return "the Referer names a foreign site, \(site); allow it with --allow-site"
+        guard let origin = Self.origin(referer), isAllowed(origin.description, request.authority) else {
+            return "the Referer names a foreign site, \(Self.shown(referer)); allow it with --allow-site"
         }
         return nil
+    }
+
+    private static func origin(_ text: String) -> URIReference.Origin? {
+        do { return try URIReference(lenient: text).origin } catch { return nil }
+    }
+
+    /// Returns a site for a sentence that the page shows to others, without the rest of its URL.
+    private static func shown(_ text: String?) -> String {
+        guard let text, text != "null" else { return "'\(text ?? "")'" }
+        return origin(text)?.description ?? "an unknown page"
     }
 
     /// Whether a page may have caused the request. Safari leaves media to a player of the system.

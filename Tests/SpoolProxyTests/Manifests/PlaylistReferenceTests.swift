@@ -119,6 +119,28 @@ import Testing
         #expect(playlist.text == "#EXTM3U\n#EXTINF:4,\n/https/origin.example:444/root.ts\n#EXT-X-ENDLIST\n")
     }
 
+    @Test(arguments: ["", "secret"])
+    func `a URL of the site whose path begins with two slashes stays at the proxy`(token: String) throws {
+        let site = "https://origin.example", lines = ["\(site)/a.ts", "\(site)//cdn.example/b.ts", "\(site)/\\cdn.example/c.ts", "/d.ts"]
+        let origin = DocumentOrigin([
+            "\(site)/m.m3u8": .init("#EXTM3U\n" + lines.map { "#EXTINF:4,\n\($0)\n" }.joined() + "#EXT-X-ENDLIST\n"),
+            "\(site)/go.m3u8": .redirect(to: "\(site)//evil.example/x.m3u8"),
+            "\(site)//evil.example/x.m3u8": .init("#EXTM3U\n#EXTINF:4,\nx.ts\n#EXT-X-ENDLIST\n"),
+            "\(site)//cdn.example/b.ts": .init("segment", type: "video/mp2t"),
+        ])
+        let world = try ProxyWorld(transport: origin, options: { ($0.token, $0.fixedOrigin) = (token.isEmpty ? nil : token, site) })
+        defer { world.stop() }
+        let prefix = token.isEmpty ? "/" : "/\(token)/", base = "http://127.0.0.1"
+        let found = try world.get("\(prefix)m.m3u8").text.split(separator: "\n").filter { $0.hasSuffix(".ts") }
+        let asked = found.map { PlayerURL.resolve(String($0), at: "\(base)\(prefix)m.m3u8") }
+        #expect(asked.map { String($0.dropFirst((base + prefix).count)) } == ["a.ts", "/cdn.example/b.ts", "\\cdn.example/c.ts", "d.ts"])
+        #expect(asked.allSatisfy { $0.hasPrefix(base + prefix) } && !found.contains { $0.hasPrefix("/\\") }, "\(found)")
+        #expect(try world.get(String(asked[1].dropFirst(base.count))).text == "segment")
+        #expect(try world.get(String(found[1])).text == "segment", "a client may keep the dot segment")
+        let moved = try #require(try world.get("\(prefix)go.m3u8")["Location"])
+        #expect(PlayerURL.resolve(moved, at: "\(base)\(prefix)go.m3u8") == "\(base)\(prefix)/evil.example/x.m3u8")
+    }
+
     @Test func `a resource of another site needs the proof that only a manifest contains`() throws {
         let site = "https://origin.example"
         let origin = DocumentOrigin([

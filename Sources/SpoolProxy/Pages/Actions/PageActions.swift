@@ -297,15 +297,16 @@ extension PageActions {
         }
     }
 
-    /// The longest name of an exported file, in characters.
+    /// The longest name of an exported file, in Unicode scalars.
     private static let nameLimit = 120
 
     private static func fileName(of url: MediaURL) -> String {
         let path = url.target.prefix { $0 != "?" }
         let name = path.split(separator: "/").last.map { $0.percentDecoded ?? String($0) } ?? ""
-        let safe = name.filter { !["/", "\\", ":"].contains($0) && $0.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } }
-        let shown = String(safe.drop { $0 == "." }.prefix(nameLimit))
-        return shown.isEmpty ? "resource" : shown
+        // A combining mark behind a slash makes another `Character` of it, and the same scalars.
+        let safe = name.unicodeScalars.filter { !["/", "\\", ":"].contains($0) && $0.properties.generalCategory != .control }
+        let shown = safe.drop { $0 == "." }.prefix(nameLimit)
+        return shown.isEmpty ? "resource" : String(String.UnicodeScalarView(shown))
     }
 
     private func change(
