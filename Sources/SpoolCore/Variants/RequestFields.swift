@@ -83,6 +83,13 @@ package struct RequestFields: Hashable, Sendable {
         return sorted.map { "\($0.element.name):\($0.element.value)\n" }.joined()
     }
 
+    /// The names of the fields that may change the response for all that is known about them, each
+    /// once and sorted.
+    func unknownNames(besides known: Set<String>) -> [String] {
+        let names = fields.lines.map { $0.name.asciiLowercased }
+        return Set(names.filter { Self.mayIdentifyUser($0, isShared: true) && !known.contains($0) }).sorted()
+    }
+
     // MARK: Browsers
 
     /// Whether a browser sent the request.

@@ -15,8 +15,8 @@ package struct VariantMark: Hashable, Sendable {
     package var users: [String] = []
     /// Whether even the only user of a cache needs the origin's leave for other credentials.
     package var isPersonal = false
-    /// Whether the origin allows everybody to have the response whatever the credentials were
-    /// (RFC 9111 §3.5).
+    /// Whether the origin allows everybody to have the response whatever `Authorization` and `Cookie`
+    /// were (RFC 9111 §3.5).
     package var servesAll = false
 
     /// The most values that a variant answers. The oldest goes.
@@ -44,9 +44,13 @@ package struct VariantMark: Hashable, Sendable {
         let varied = Self.varied(by: fields)
         let variesByUser = varied.contains { Self.ofUsers.contains($0) }
         let isForOne = varied.contains("*") || (isShared && control.private == .response)
-        names = isForOne ? ["*"] : varied.filter { !Self.ofUsers.contains($0) }
         isPersonal = variesByUser || isRefusal || control.private == .response || control.noCache == .response
         servesAll = !variesByUser && !isRefusal && (control.public || control.sMaxAge != nil)
+        // The origin opens the response to other credentials, and does not state that other fields
+        // leave it alone. One user must not choose the bytes of all others by a field of theirs.
+        let isSilent = isShared && servesAll && !fields.contains(.vary)
+        let unknown = isSilent ? client?.fields.unknownNames(besides: Self.ofUsers) ?? [] : []
+        names = isForOne ? ["*"] : varied.filter { !Self.ofUsers.contains($0) } + unknown
         if let client {
             if !names.isEmpty { values = [client.valuesDigest(of: names)] }
             if variesByUser || isRefusal || (client.hasCredentials && !servesAll) { users = [client.userDigest] }

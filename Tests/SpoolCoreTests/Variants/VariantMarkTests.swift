@@ -100,6 +100,16 @@ import Testing
         UserCase(response: [:], first: ["User-Agent": "a"], second: ["User-Agent": "b"], one: .use, many: .use),
         UserCase(response: ["Cache-Control": "public"], first: a, second: b, one: .use, many: .use),
         UserCase(response: ["Cache-Control": "s-maxage=5"], first: a, second: [:], one: .use, many: .use),
+        // One user's field does not choose the bytes of all others, unless `Vary` leaves it out.
+        UserCase(response: ["Cache-Control": "public"], first: ["X-Url-Host": "evil"], second: [:], one: .use, many: .other),
+        UserCase(response: ["Cache-Control": "s-maxage=5"], first: ["X-Url-Host": "evil"], second: a, one: .use, many: .other),
+        UserCase(
+            response: ["Cache-Control": "public"], first: ["X-Url-Host": "a", "Cookie": "a"], second: ["X-Url-Host": "a", "Cookie": "b"],
+            one: .use, many: .use),
+        UserCase(response: ["Cache-Control": "public"], first: [:], second: ["X-Url-Host": "evil"], one: .use, many: .use),
+        UserCase(
+            response: ["Cache-Control": "public", "Vary": "Accept"], first: ["X-Url-Host": "a"], second: ["X-Url-Host": "b"], one: .use,
+            many: .use),
         UserCase(response: ["Cache-Control": "must-revalidate"], first: a, second: b, one: .use, many: .ask),
         UserCase(response: ["Cache-Control": "private"], first: a, second: b, one: .ask, many: .other),
         UserCase(response: ["Cache-Control": "private"], first: a, second: a, one: .use, many: .other),
