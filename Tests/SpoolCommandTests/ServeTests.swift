@@ -297,7 +297,7 @@ struct ServeTests {
             while read -r line; do url=$line; done <"$list"
             echo "$url"
             /bin/ls -l "$list"
-            echo "token:$SPOOL_TOKEN passphrase:$SPOOL_PASSPHRASE cache:$SPOOL_CACHE"
+            echo "token:$SPOOL_TOKEN passphrase:$SPOOL_PASSPHRASE bucket:$AWS_SECRET_ACCESS_KEY$AWS_SESSION_TOKEN cache:$SPOOL_CACHE"
             \(more)
             exit \(exitCode)
 
@@ -312,7 +312,7 @@ struct ServeTests {
         try player(name, exitCode: 0, in: directory)
         let environment = [
             "PATH": directory.url.path, "SPOOL_CACHE": directory.path("store"), "TMPDIR": directory.url.path, "SPOOL_TOKEN": "mine",
-            "SPOOL_PASSPHRASE": "of my store",
+            "SPOOL_PASSPHRASE": "of my store", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "session",
         ]
         let outcome = try SpoolProcess.run(
             ["play", "https://example.com/a.mp4?b", "--", "--fullscreen"], environment: environment, in: directory)
@@ -323,7 +323,7 @@ struct ServeTests {
         let url = /(file ')?http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/https\/example\.com\/a\.mp4\?b'?/
         #expect(lines[1].wholeMatch(of: url) != nil, "\(lines)")
         #expect(lines[2].hasPrefix("-rw-------"), "\(lines)")
-        #expect(lines[3] == "token: passphrase: cache:\(directory.path("store"))")
+        #expect(lines[3] == "token: passphrase: bucket: cache:\(directory.path("store"))")
         #expect(try directory.names.sorted() == [name, "store"].sorted(), "the playlist is removed when the player ends")
     }
 

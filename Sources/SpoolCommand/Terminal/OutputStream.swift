@@ -58,7 +58,9 @@ enum Environment {
 
     /// The variables that contain a secret themselves. Programs started by this one do not get
     /// them.
-    static let secrets = ["SPOOL_TOKEN", "SPOOL_PARENT", "SPOOL_PASSPHRASE", "SPOOL_NEW_PASSPHRASE"]
+    static let secrets = [
+        "SPOOL_TOKEN", "SPOOL_PARENT", "SPOOL_PASSPHRASE", "SPOOL_NEW_PASSPHRASE", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+    ]
 
     /// Whether the terminal supports characters beyond ASCII.
     static var isUnicode: Bool {
