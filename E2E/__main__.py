@@ -27,6 +27,7 @@ import cases_preload
 import cases_site
 import cases_streams
 import cases_trouble
+import cases_trust
 import media
 from harness import ROOT, Results, Settings, find_program, write_report
 from ports import MOST_SHARES
@@ -49,8 +50,8 @@ def main():
         case
         for module in (
             cases_http, cases_network, cases_bytes, cases_players, cases_preload, cases_site, cases_streams, cases_dash, cases_live,
-            cases_browser, cases_page, cases_list, cases_access, cases_fields, cases_trouble, cases_encryption, cases_fleet,
-            cases_bucket)
+            cases_browser, cases_page, cases_list, cases_access, cases_fields, cases_trouble, cases_trust, cases_encryption,
+            cases_fleet, cases_bucket)
         for case in module.CASES
         if options.only.lower() in case.name.lower()
     ]

@@ -44,8 +44,8 @@ package struct Pseudonyms: Sendable {
             && word.utf8.dropFirst(prefix.utf8.count).allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
-    /// Returns the proof that this process named a resource of `origin` to a client.
-    package func proof(for origin: String) -> String { half(of: "child \(origin)") }
+    /// Returns the proof that this process named URLs that begin with `beginning` to a client.
+    package func proof(for beginning: String) -> String { half(of: "child \(beginning)") }
 
     /// Returns a name for the user information of a URL.
     func user(_ userinfo: some StringProtocol) -> String { half(of: "user \(userinfo)") }

@@ -22,12 +22,12 @@ package struct OriginReach: Hashable, Sendable {
     /// Whether there is no bound at all.
     package var isUnbounded: Bool { allowed == nil && !servesNetwork }
 
-    /// Returns the reason why `origin` may not redirect to `other`, or nil if it may.
-    package func refusalOfRedirect(from origin: URIReference.Origin, to other: URIReference.Origin) -> String? {
+    /// Returns the reason why `origin` may not lead to `other`, or nil if it may.
+    func refusal(from origin: URIReference.Origin, to other: URIReference.Origin) -> String? {
         guard other != origin, !named.contains(other) else { return nil }
-        if allowed != nil { return "the origin points to \(other), which may not be asked; allow it with --allow-origin \(other)" }
+        if allowed != nil { return "\(origin) leads to \(other), which may not be asked; allow it with --allow-origin \(other)" }
         guard servesNetwork, Self.isThisMachine(other.host) else { return nil }
-        return "the origin points to \(other), which is for this machine only; allow it with --allow-origin \(other)"
+        return "\(origin) leads to \(other), which is for this machine only; allow it with --allow-origin \(other)"
     }
 
     /// Returns whether a connection for `origin` may go to `address`. A host that itself means this

@@ -26,9 +26,9 @@ extension PrivateNames {
         return Self.isInside(host) || HostSet(exceptions).contains(host.asciiLowercased)
     }
 
-    /// Returns whether an origin at `host` may redirect to `other`. A public origin may not
-    /// redirect into a private network.
-    package func allowRedirect(from host: String, to other: String) -> Bool {
+    /// Returns whether an origin at `host` may lead to `other`, by a redirect or a reference. A
+    /// public origin may not lead into a private network.
+    package func allowReference(from host: String, to other: String) -> Bool {
         guard case .refused(let exceptions) = self, Self.isInside(other) else { return true }
         return Self.isInside(host) || HostSet(exceptions).contains(host.asciiLowercased)
     }

@@ -71,11 +71,8 @@ package struct RedirectPolicy: Sendable {
         guard let from = request.location?.origin else { throw .redirect("the request has no http or https URL") }
         let to = url.origin
         guard to.scheme == "https" || from.scheme == "http" else { throw .redirect("the origin points from https to http") }
-        guard privateNames.allowRedirect(from: from.host, to: to.host) else {
-            throw .redirect("a public origin points to \(to.host), which is in a private network")
-        }
-        for reach in request.reach {
-            if let refusal = reach.refusalOfRedirect(from: from, to: to) { throw .redirect(refusal) }
+        if let refusal = ReferenceTrust(privateNames: privateNames, reaches: request.reach).refusal(from: from, to: to) {
+            throw .notAsked(url: url.text, refusal)
         }
         guard !asked.contains(url.text) else { throw .redirect("the origin points in a circle") }
         guard asked.count <= maxHops else { throw .redirect("more than \(maxHops) redirects") }

@@ -124,9 +124,10 @@ private final class RedirectingTransfer: Transfer {
 
     // MARK: From the hops
 
-    /// Passes an interim response on, unless it is of a hop that is over.
+    /// Passes an interim response of the first origin on. One behind a redirect would have the rights
+    /// of the first origin.
     func interimReceived(_ head: ResponseHead, hop: Int) {
-        if state.withLock({ $0.hop == hop && !$0.isOver && !$0.isCancelled }) { receiver.interimReceived(head) }
+        if state.withLock({ hop == 0 && $0.hop == hop && !$0.isOver && !$0.isCancelled }) { receiver.interimReceived(head) }
     }
 
     /// Reports a late answer, unless it is of a hop that is over.

@@ -7,7 +7,7 @@ struct ErrorWordsTests {
         .unreachable("Could not resolve host: nosuch.invalid"), .timeout("no answer for 8 s"), .tls("the certificate has expired"),
         .status(404, fields: ["Date": "Mon, 23 Nov 2026 10:00:00 GMT"]), .representationChanged, .rangeNotSatisfiable(length: 10),
         .rangeNotSatisfiable(length: nil), .truncated(afterBytes: 5), .malformed("two lengths"), .redirect("more than 10"),
-        .unsupportedURL("ftp://example.com/a"),
+        .unsupportedURL("ftp://example.com/a"), .notAsked(url: "http://10.0.0.7/a", "the public http://example.com leads there"),
     ]
 
     @Test(arguments: errors)

@@ -73,7 +73,15 @@ import Testing
             var policy = RedirectPolicy(OriginRequest(url: from, fields: [:]), privateNames: names)
             return policy.headReceived(ResponseHead(status: 302, fields: ["Location": to]))
         }
-        func follows(_ decision: RedirectPolicy.Decision) -> Bool { if case .follow = decision { true } else { false } }
+        func follows(_ decision: RedirectPolicy.Decision) -> Bool {
+            switch decision {
+            case .follow: return true
+            case .refuse(.notAsked(let url, let why)):
+                #expect(url == to && why.contains("--allow-private"))
+                return false
+            case .refuse, .pass: return false
+            }
+        }
         #expect(follows(decision(.refused())) == isFollowed)
         #expect(follows(decision(.allowed)))
         #expect(follows(decision(.refused(except: ["media.example", "1.1.1.1"]))))
@@ -94,10 +102,11 @@ import Testing
             probe.start(OriginRequest(url: "http://\(host):\(origin.port)/v", fields: [:]), on: transport)
             return probe.waitForEnd()
         }
-        guard case .failed(.unreachable(let reason)) = end("127.1", .refused()) else {
+        guard case .failed(.notAsked(let url, let reason)) = end("127.1", .refused()) else {
             Issue.record("a private address behind a name was asked")
             return
         }
+        #expect(url == "http://127.1:\(origin.port)/v")
         #expect(reason.contains("127.1") && reason.contains("127.0.0.1") && reason.contains("--allow-private"))
         #expect(origin.connectionCount == 0)
         #expect(end("127.1", .refused(except: ["127.1"])) == .complete)
@@ -120,7 +129,7 @@ import Testing
             probe.start(request, on: transport)
             return probe.waitForEnd()
         }
-        guard case .failed(.unreachable(let reason)) = end("127.1", OriginReach(servesNetwork: true)) else {
+        guard case .failed(.notAsked(_, let reason)) = end("127.1", OriginReach(servesNetwork: true)) else {
             Issue.record("a service of this machine was asked")
             return
         }

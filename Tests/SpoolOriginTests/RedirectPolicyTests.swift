@@ -14,7 +14,10 @@ struct RedirectPolicyTests {
     }
 
     private func isRefused(_ decision: RedirectPolicy.Decision) -> Bool {
-        if case .refuse(.redirect) = decision { true } else { false }
+        switch decision {
+        case .refuse(.redirect), .refuse(.notAsked): true
+        case .refuse, .pass, .follow: false
+        }
     }
 
     @Test(arguments: [301, 302, 303, 307, 308])

@@ -142,4 +142,28 @@ private final class Counter: Sendable {
             return count
         }
     }
+
+    @Test(arguments: ["private.m3u8", "master-private.m3u8"])
+    func `a public manifest leads a preload into no private network`(name: String) async throws {
+        let texts = [
+            "private.m3u8": "#EXTM3U\n#EXTINF:4,\nhttp://10.0.0.7/s.ts\n#EXT-X-ENDLIST\n",
+            "master-private.m3u8": "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nhttp://10.0.0.7/v.m3u8\n",
+        ]
+        let base = "http://origin.example/"
+        let world = try EngineWorld(
+            [], configuration: { $0.security.privateNames = .refused() },
+            script: { request, _ in
+                let body = Array((texts[String(request.url.dropFirst(base.count))] ?? "#EXTM3U\n#EXT-X-ENDLIST\n").utf8)
+                let fields: HTTPFields = ["Content-Type": "application/vnd.apple.mpegurl", "Content-Length": "\(body.count)"]
+                return .status(200, fields: fields, body: body)
+            })
+        let error = await #expect(throws: CacheError.self) { try await world.cache.preload(base + name, .whole).result() }
+        #expect(error?.code == .unsupportedURL && error?.message.contains("--allow-private origin.example") == true)
+        let download = await #expect(throws: CacheError.self) {
+            for try await _ in world.cache.presentations.download(base + name, selection: PresentationSelection()) {}
+        }
+        #expect(download?.message.contains("--allow-private origin.example") == true)
+        #expect(world.origin.log.entries.allSatisfy { $0.request.url.hasPrefix(base) })
+        await world.cache.close()
+    }
 }

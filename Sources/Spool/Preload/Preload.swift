@@ -200,15 +200,17 @@ public final class Preload: Sendable {
             }
             let steps = try next(number, outcome, outline)
             publish { $0.plan?.progress }
-            for step in steps { read(step.item, number: step.number, key: try key(of: step.item.url)) }
+            for step in steps { read(step.item, number: step.number, key: try key(of: step.item)) }
             if steps.isEmpty { endIfDone() }
         } catch {
             end(.failure(error))
         }
     }
 
-    private func key(of part: String) throws(CacheError) -> ResourceKey {
-        settings.cache.readingKey(for: try MediaURL(cachable: part), chosen: nil)
+    private func key(of item: PresentationPlan.Item) throws(CacheError) -> ResourceKey {
+        let part = try MediaURL(cachable: item.url)
+        if let manifest = item.namedBy { try settings.cache.check(part, namedBy: manifest) }
+        return settings.cache.readingKey(for: part, chosen: nil)
     }
 
     private func next(

@@ -11,6 +11,8 @@ struct PresentationPlan {
     struct Item {
         var url: String
         var goal: ResourcePreload.Goal
+        /// The manifest that names the resource, or nil for the manifest itself.
+        var namedBy: String?
     }
 
     /// A resource to read now.
@@ -27,6 +29,8 @@ struct PresentationPlan {
     private static let mostSeconds = 86_400.0
 
     private let url: String
+    /// The URL of the manifest that was read last.
+    private var manifest = ""
     private let amount: PreloadAmount
     private let selection: PresentationSelection
     /// The variables that playlists import (HLS).
@@ -66,6 +70,7 @@ struct PresentationPlan {
             doneBytes: result.fetchedBytes + result.storedBytes, totalBytes: result.fetchedBytes + result.storedBytes)
         // A player may ask for the URL at the end of the redirects.
         let asked = number == Self.rootNumber ? url : items[number - 1].url
+        self.manifest = manifest ?? asked
         if let manifest, manifest != asked, amount == .whole {
             add(StreamPart(url: manifest), at: 0)
         }
@@ -94,7 +99,7 @@ struct PresentationPlan {
         for rendition in renditions {
             if let playlist = rendition.playlist {
                 openPlaylists += 1
-                items.append(Item(url: playlist, goal: .beginning(.whole)))
+                items.append(Item(url: playlist, goal: .beginning(.whole), namedBy: manifest))
             } else {
                 add(rendition)
             }
@@ -127,12 +132,13 @@ struct PresentationPlan {
             return
         }
         for (part, time) in rendition.timedParts where time < seconds {
-            found.append((Item(url: part.url, goal: .part(.seconds(seconds - time))), time, nil))
+            found.append((Item(url: part.url, goal: .part(.seconds(seconds - time)), namedBy: manifest), time, nil))
         }
     }
 
     private mutating func add(_ part: StreamPart, at time: Double) {
-        found.append((Item(url: part.url, goal: part.range.map { .range($0) } ?? .part(.whole)), time, part.range))
+        let goal: ResourcePreload.Goal = part.range.map { .range($0) } ?? .part(.whole)
+        found.append((Item(url: part.url, goal: goal, namedBy: manifest), time, part.range))
     }
 
     /// Puts the parts in order, each once. Those of one moment stay in the order of the manifests.

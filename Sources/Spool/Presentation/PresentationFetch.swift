@@ -31,9 +31,10 @@ struct PresentationFetch: Sendable {
         }
         let renditions = selection.renditions(of: root.outline)
         guard !renditions.isEmpty else { throw CacheError(.unsupportedURL, "\(url) lists no variant that could be downloaded") }
+        try check(root.outline.sharedParts.map(\.url), in: root)
         var parts = PartList(root.own + root.outline.sharedParts)
         for rendition in renditions {
-            parts.add(try await self.parts(of: rendition, mode, root.outline.variables))
+            parts.add(try await self.parts(of: rendition, mode, in: root))
             guard parts.list.count <= PresentationInspection.maxParts else {
                 throw CacheError(.unsupportedURL, "\(url) lists more than \(PresentationInspection.maxParts) parts")
             }
@@ -47,7 +48,9 @@ struct PresentationFetch: Sendable {
 
     private struct Manifest {
         var outline: StreamOutline
-        /// The manifest itself, and the URL at the end of its redirects, where players look.
+        /// The URL at the end of the redirects, where players look.
+        var url: String
+        /// The manifest itself, by both URLs.
         var own: [StreamPart]
     }
 
@@ -67,19 +70,27 @@ struct PresentationFetch: Sendable {
             do {
                 guard let outline = try StreamOutline.read(bytes, at: final, variables: variables) else { return nil }
                 if outline.isLive { throw CacheError(.unsupportedURL, "\(self.url) is a live stream, which has no end; play it") }
-                return Manifest(outline: outline, own: [url, final].map { StreamPart(url: $0) })
+                return Manifest(outline: outline, url: final, own: [url, final].map { StreamPart(url: $0) })
             } catch let error as ParseError {
                 throw CacheError(.unsupportedURL, "\(url) is a broken manifest: \(error)", cause: error)
             }
         }
     }
 
-    private func parts(of rendition: StreamRendition, _ mode: ReadMode, _ variables: [String: String]) async throws -> [StreamPart] {
+    private func parts(of rendition: StreamRendition, _ mode: ReadMode, in root: Manifest) async throws -> [StreamPart] {
+        try check(rendition.playlist.map { [$0] } ?? rendition.parts.map(\.url), in: root)
         guard let playlist = rendition.playlist else { return rendition.parts }
-        guard let manifest = try await manifest(playlist, mode, variables: variables), !manifest.outline.isMultivariant else {
+        guard let manifest = try await manifest(playlist, mode, variables: root.outline.variables), !manifest.outline.isMultivariant else {
             throw CacheError(.unsupportedURL, "\(playlist) is no media playlist")
         }
-        return manifest.own + manifest.outline.renditions.flatMap(\.parts)
+        let parts = manifest.outline.renditions.flatMap(\.parts)
+        try check(parts.map(\.url), in: manifest)
+        return manifest.own + parts
+    }
+
+    /// Checks that the manifest may lead to the resources that it names.
+    private func check(_ urls: [String], in manifest: Manifest) throws(CacheError) {
+        for url in urls { try cache.check(try MediaURL(cachable: url), namedBy: manifest.url) }
     }
 
     // MARK: Parts

@@ -110,7 +110,7 @@ extension CacheError {
     package init(_ error: OriginError, key: ResourceKey) {
         let (code, advice): (Code, String) =
             switch error {
-            case .unreachable: (.originUnreachable, "")
+            case .unreachable, .notAsked: (.originUnreachable, "")
             case .timeout: (.originTimeout, "")
             case .tls: (.tlsFailed, "")
             case .status: (.originStatus, "")

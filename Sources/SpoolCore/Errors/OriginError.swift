@@ -27,6 +27,9 @@ public enum OriginError: Error, Hashable, Sendable {
     case malformed(String)
     /// A redirect that is not followed: too many, to another scheme, or without a target.
     case redirect(String)
+    /// Spool does not ask this URL, for the reason that the text states: a public name or a public
+    /// origin leads to a private address. A client may ask it without Spool.
+    case notAsked(url: String, String)
     /// The URL is not an absolute `http` or `https` URL.
     case unsupportedURL(String)
     /// The network policy does not permit the request under the present conditions.
@@ -47,6 +50,7 @@ extension OriginError: CustomStringConvertible {
         case .truncated(let bytes): "the origin's answer ended early, after \(bytes) bytes"
         case .malformed(let why): "the origin's answer can't be used: \(why)"
         case .redirect(let why): "the origin's redirect is not followed: \(why)"
+        case .notAsked(_, let why): "the cache does not ask for it: \(why)"
         case .networkRefused(let refusal): "the origin may not be asked now: \(refusal)"
         case .unsupportedURL(let url): "only absolute http and https URLs can be cached: \(url)"
         }

@@ -6,17 +6,30 @@ extension Representation {
     /// sent to a client.
     package var finalURL: String? { fields[Self.finalURLField] }
 
-    /// The representation without the stored URL, for a client.
+    /// The origin at the end of the redirects that led to this response, such as
+    /// `https://cdn.example`, or nil without redirects.
+    ///
+    /// The response has the rights of that origin, and not those of the requested one.
+    package var finalOrigin: String? { fields[Self.finalOriginField] ?? finalURL.flatMap(Self.origin) }
+
+    /// The representation without the stored URL and origin, for a client.
     package var fieldsForClient: HTTPFields {
-        guard finalURL != nil else { return fields }
         var fields = fields
-        fields[Self.finalURLField] = nil
+        for name in [Self.finalURLField, Self.finalOriginField] where fields.contains(name) { fields[name] = nil }
         return fields
     }
 
-    /// Keeps the final URL of a response if the response may be a manifest. An origin can't set it.
+    /// Keeps the final URL of a response if the response may be a manifest, and else its origin
+    /// alone: the URLs of media often have a signature, which changes. An origin can set neither.
     mutating func keepFinalURL(of head: ResponseHead) {
-        if head.url != nil || finalURL != nil { fields[Self.finalURLField] = mayBeManifest(at: head.url) ? head.url : nil }
+        guard head.url != nil || fields.contains(Self.finalURLField) || fields.contains(Self.finalOriginField) else { return }
+        let isManifest = mayBeManifest(at: head.url)
+        fields[Self.finalURLField] = isManifest ? head.url : nil
+        fields[Self.finalOriginField] = isManifest ? nil : head.url.flatMap(Self.origin)
+    }
+
+    private static func origin(of url: String) -> String? {
+        do { return try URIReference(lenient: url).origin?.description } catch { return nil }
     }
 
     /// Whether the response may be a manifest, by its type, its URL and its length. Its bytes decide
@@ -32,4 +45,5 @@ extension Representation {
     package static let maxVagueBytes: Int64 = 1 << 20
 
     private static let finalURLField: HTTPFields.Name = "Spool-Final-URL"
+    private static let finalOriginField: HTTPFields.Name = "Spool-Final-Origin"
 }

@@ -17,7 +17,7 @@ package enum ProxyStatus {
         guard let start = rest.firstRange(of: "; details=\"") else { return nil }
         let details = unquoted(rest[start.upperBound...])
         switch type {
-        case "destination_unavailable": return .unreachable(details)
+        case "destination_unavailable", "destination_ip_prohibited": return .unreachable(details)
         case "http_response_timeout": return .timeout(details)
         case "tls_protocol_error": return .tls(details)
         case "http_protocol_error": return .malformed(details)
@@ -34,6 +34,7 @@ package enum ProxyStatus {
         case .tls(let why): ("tls_protocol_error", why)
         case .malformed(let why): ("http_protocol_error", why)
         case .redirect(let why): ("proxy_configuration_error", why)
+        case .notAsked(_, let why): ("destination_ip_prohibited", why)
         case .networkRefused: ("destination_unavailable", "\(error)")
         case .truncated, .representationChanged: ("http_protocol_error", "\(error)")
         case .status, .rangeNotSatisfiable, .unsupportedURL: nil

@@ -56,7 +56,7 @@ extension OriginError {
         case .unreachable, .timeout, .truncated: true
         case .status(let code, _): code == 408 || code == 429 || code >= 500
         case .malformed: true
-        case .tls, .representationChanged, .rangeNotSatisfiable, .redirect, .unsupportedURL, .networkRefused: false
+        case .tls, .representationChanged, .rangeNotSatisfiable, .redirect, .notAsked, .unsupportedURL, .networkRefused: false
         }
     }
 
@@ -78,7 +78,7 @@ extension OriginError {
     /// resource (RFC 9111 §4.3.3).
     package var isTransient: Bool {
         switch self {
-        case .unreachable, .timeout, .tls, .truncated, .malformed, .redirect, .networkRefused: true
+        case .unreachable, .timeout, .tls, .truncated, .malformed, .redirect, .notAsked, .networkRefused: true
         case .status(let code, _): code >= 500 || code == 429 || code == 408
         case .representationChanged, .rangeNotSatisfiable, .unsupportedURL: false
         }

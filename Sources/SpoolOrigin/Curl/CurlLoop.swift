@@ -297,7 +297,9 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private func end(of transfer: CurlTransfer, _ code: CURLcode, _ text: String) -> TransferEnd {
         if let decided = transfer.decidedEnd { return decided }
         guard code == CURLE_OK else {
-            if code == CURLE_COULDNT_CONNECT, let refused = transfer.refusedAddress { return .failed(.unreachable(refused)) }
+            if code == CURLE_COULDNT_CONNECT, let refused = transfer.refusedAddress {
+                return .failed(.notAsked(url: transfer.request.url, refused))
+            }
             let bodyBytes = transfer.hasHead ? transfer.bodyBytes : nil
             return .failed(.curl(code, text, bodyBytes: bodyBytes, hasAnswer: transfer.hasAnswer))
         }

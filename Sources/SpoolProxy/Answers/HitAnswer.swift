@@ -19,6 +19,8 @@ final class HitAnswer: RangeResponder {
     /// The head of hits on one version, without the fields that differ between hits.
     private struct Head {
         var version: HitVersion
+        /// Whether the response came from another origin than the site that the proxy stands in for.
+        var isForeign: Bool
         var lines: FieldLines
         var age: ResponseAge
     }
@@ -45,15 +47,19 @@ final class HitAnswer: RangeResponder {
         } else {
             spec = nil
         }
-        guard let response = response(to: spec) else { return false }
-        exchange.rangeResponder = self
+        // A browser that shows or runs it goes to its own origin, which the long path arranges.
+        let mayBeForeign = !request.has(.secFetchDest) || BrowserDestination(request[.secFetchDest]) == .other
+        guard let response = response(to: spec, mayBeForeign: mayBeForeign) else { return false }
+        if mayBeForeign { exchange.rangeResponder = self }
         exchange.respond(response)
         return true
     }
 
-    func response(to spec: RangeHeader.Spec?) -> Response? {
+    func response(to spec: RangeHeader.Spec?) -> Response? { response(to: spec, mayBeForeign: true) }
+
+    private func response(to spec: RangeHeader.Spec?, mayBeForeign: Bool) -> Response? {
         guard let hit = cache.hit(&link, key: key, url: url, spec: spec, policy: policy, max: Self.turnBytes) else { return nil }
-        guard let head = head(of: hit) else {
+        guard let head = head(of: hit), mayBeForeign || !head.isForeign else {
             hit.leave(after: 0)
             return nil
         }
@@ -74,11 +80,13 @@ final class HitAnswer: RangeResponder {
         if let head, head.version == hit.version { return head }
         // The references of a manifest lead through the proxy, which the long path arranges.
         guard let (representation, version) = hit.current, !ManifestReading.mayBeManifest(representation, url: url.text) else { return nil }
-        var fields = fieldRules.content(of: representation, .hit)
+        let rules = fieldRules.of(representation)
+        var fields = rules.content(of: representation, .hit)
         fields[.contentRange] = nil
         fields[.age] = nil
         do throws(FieldLines.InvalidField) {
-            let head = Head(version: version, lines: try FieldLines(fields), age: representation.age)
+            let isForeign = rules.isSite != fieldRules.isSite
+            let head = Head(version: version, isForeign: isForeign, lines: try FieldLines(fields), age: representation.age)
             self.head = head
             return head
         } catch {

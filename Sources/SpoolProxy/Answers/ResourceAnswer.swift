@@ -27,6 +27,8 @@ final class ResourceAnswer {
     private var isAnswered = false
     /// Whether the reader's first bytes came from memory when they became available.
     private var beginsInMemory = false
+    /// Whether the origin was asked for a redirect in place of the stored response behind it.
+    private var wantsRedirect = false
     /// Whether the reader was started again at 0.
     private var isSecondLook = false
     /// Whether a manifest is read again from its beginning.
@@ -83,7 +85,10 @@ final class ResourceAnswer {
         if case .suffix(let count)? = range?.specs.first, range?.specs.count == 1, count > 0, !request.has(.ifRange) {
             options.suffix = min(count, ByteRange.maximumOffset)
         }
-        options.followsRedirects = !fields.isSite || range != nil || isMediaExtension(pathExtension(url: url.text))
+        options.followsRedirects =
+            !fields.isSite
+            || BrowserDestination(request[.secFetchDest]) == .other
+                && (range != nil || isMediaExtension(pathExtension(url: url.text)))
         if request.has(.cacheControl) {
             options.request = CacheControl(request.fields)
         } else if let pragma = request[.pragma], CacheControl(pragma).noCache != nil {
@@ -245,6 +250,8 @@ final class ResourceAnswer {
     }
 
     private func answer(_ response: ManifestResponse, _ reader: SessionReader) {
+        let fieldRules = fieldRules.of(response.representation)
+        if goesToItsOrigin(fieldRules) { return lookForRedirect() }
         if let refusal = fieldRules.refusal(of: exchange.request, response.representation) {
             return answer(.error(403, refusal, fields: fieldRules.error([:])))
         }
@@ -252,6 +259,8 @@ final class ResourceAnswer {
     }
 
     private func decide(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
+        let fieldRules = fieldRules.of(representation)
+        if goesToItsOrigin(fieldRules) { return lookForRedirect() }
         if let refusal = fieldRules.refusal(of: exchange.request, representation) {
             let status = representation.isContent ? 403 : representation.status
             return answer(.error(status, refusal, fields: fieldRules.error([:])))
@@ -290,6 +299,22 @@ final class ResourceAnswer {
         }
     }
 
+    /// Whether a browser that shows or runs the response has to go to the origin that it came from,
+    /// where it would be without the proxy.
+    private func goesToItsOrigin(_ rules: ResourceFields) -> Bool {
+        fieldRules.isSite && !rules.isSite && !wantsRedirect && !onlyStored
+            && BrowserDestination(exchange.request[.secFetchDest]) != .other
+    }
+
+    /// Asks the site itself, whose redirect is the answer, and stores nothing.
+    private func lookForRedirect() {
+        wantsRedirect = true
+        reader?.leave()
+        (manifest, position) = (nil, nil)
+        (options.mode, options.followsRedirects, options.request) = (.doNotStore, false, CacheControl("no-cache"))
+        join()
+    }
+
     private func answerWhole(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
         guard let coverage = coverageIfReady(reader, generation, []) else { return }
         let fields = fields(representation, coverage)
@@ -301,7 +326,7 @@ final class ResourceAnswer {
     /// 9110 §13.2.1, §14.2).
     private func answerOther(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
         // A general proxy passes errors on. Another status would describe the client's own request.
-        guard fieldRules.isSite || (400...599).contains(representation.status) else {
+        guard fieldRules.of(representation).isSite || (400...599).contains(representation.status) else {
             let head = ResponseHead(status: representation.status, fields: representation.fields)
             return fail(CacheError(OriginError.status(head), key: reader.key))
         }
@@ -426,7 +451,10 @@ final class ResourceAnswer {
             case .none: .forwarded(.uriMiss)
             }
         // The origin's cookies are for the client whose request it answered.
+        let fieldRules = fieldRules.of(representation)
         var cookies = reader?.takeCookies() ?? []
+        // Another origin, to which redirects led, sets no cookies of this one.
+        if let final = representation.finalOrigin, final != url.origin.description { cookies = [] }
         if !fieldRules.isSite { cookies = manifests.cookies(cookies, from: url, for: exchange.request) }
         let isOther = !representation.isContent && !(reader?.foundVersion != false)
         var fields = fieldRules.content(
@@ -441,14 +469,24 @@ final class ResourceAnswer {
         if error.code == .rangeNotSatisfiable { return rangeFailed(error) }
         if let reader, let step = route?.step(after: error, of: reader) { return take(step) }
         let status = error.statusForClient
-        manifests.childFailed(url.text, status: status)
+        if !error.isRefusal { manifests.childFailed(url.text, status: status) }
         var fields = error.tellingFields
         var cacheStatus = CacheStatus(source: .forwarded(.miss))
         cacheStatus.forwardStatus = error.status
         cacheStatus.detail = error.code.rawValue
         fields[.cacheStatus] = cacheStatus.fieldValue
         fields[.proxyStatus] = (error.cause as? OriginError).flatMap(ProxyStatus.fieldValue)
+        if case .notAsked(let target, _)? = error.cause as? OriginError, mayAskItself(for: target) {
+            fields[.location] = target
+            return answer(Response(307, fields: fieldRules.error(fields)))
+        }
         answer(.error(status, error.message, fields: fieldRules.error(fields)))
+    }
+
+    /// Whether the client is sent to a URL that the proxy does not ask. A stranger could have made the
+    /// proxied URL of a public name that leads to a private address; then it is refused.
+    private func mayAskItself(for target: String) -> Bool {
+        target.withoutUserinfo != url.withoutUserinfo || !(exchange.isFromNetwork || cache.configuration.freshness.isShared)
     }
 
     /// Handles an origin's answer that the first range has no bytes.
@@ -493,10 +531,14 @@ extension CacheError {
         case .unsupportedURL: 400
         case .exists: 409
         case .closed, .removed: 503
+        case .originUnreachable where isRefusal: 403
         case .store, .storeLocked, .configuration: 500
         default: 502
         }
     }
+
+    /// Whether the proxy itself refuses to ask for the resource.
+    fileprivate var isRefusal: Bool { if case .notAsked? = cause as? OriginError { true } else { false } }
 
     /// The origin's fields with advice for the client, such as a time to retry or a demand for
     /// credentials.

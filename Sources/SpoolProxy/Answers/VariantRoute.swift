@@ -176,7 +176,7 @@ struct VariantRoute {
             offered = []
             client.offeredTags = []
             return join(stored)
-        case .representationChanged, .rangeNotSatisfiable, .redirect, .unsupportedURL:
+        case .representationChanged, .rangeNotSatisfiable, .redirect, .notAsked, .unsupportedURL:
             return nil
         }
     }

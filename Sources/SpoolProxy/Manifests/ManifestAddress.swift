@@ -1,5 +1,6 @@
 import SpoolCore
 import SpoolManifests
+import SpoolOrigin
 
 /// The URLs at this proxy for the references of one manifest. A pure function of the reference, the
 /// manifest's URL and the proxy's own form, so that two references to one resource stay equal.
@@ -9,9 +10,12 @@ final class ManifestAddress {
     private let isPathForm: Bool
     private let home: URIReference.Origin?
     private let authority: String
-    private let proof: (URIReference.Origin) -> String
+    private let mayLead: (URIReference.Origin) -> Bool
+    private let proof: (String) -> String
+    /// The last origin to which the manifest may lead.
+    private var lastAllowed: URIReference.Origin?
     /// The last origin that a URL began with, as `scheme://authority/`, and its place at this
-    /// proxy.
+    /// proxy, or nil where each of its URLs is judged by itself.
     private var lastOrigin: (origin: [UInt8], place: [UInt8]?) = ([], nil)
 
     /// Creates the URLs of one manifest.
@@ -23,31 +27,43 @@ final class ManifestAddress {
     ///   - home: The origin of the manifest, whose resources get the client's credentials, or nil
     ///     when the manifest itself is one of another origin.
     ///   - authority: Host and port by which the client reaches the proxy.
-    ///   - proof: Returns the proof for an origin besides the one that the proxy stands in for.
+    ///   - mayLead: Returns whether the manifest may lead this proxy to an origin.
+    ///   - proof: Returns the proof for the beginning of URLs of another origin than the fixed one.
     init(
         rules: ProxyTargetRules, prefix: String, isPathForm: Bool, home: URIReference.Origin?, authority: String,
-        proof: @escaping (URIReference.Origin) -> String
+        mayLead: @escaping (URIReference.Origin) -> Bool, proof: @escaping (String) -> String
     ) {
         self.rules = rules
         self.prefix = prefix
         self.isPathForm = isPathForm
         self.home = home
         self.authority = authority
+        self.mayLead = mayLead
         self.proof = proof
     }
 
     /// Returns the text that leads to the resource of `reference` through the proxy, or nil when
-    /// the reference stays as it is: it leads there by itself, or the proxy does not serve the
-    /// resource.
+    /// the reference stays as it is: it leads there by itself, or to a resource that the proxy
+    /// leaves to the player.
     func replacement(for reference: ManifestReference) -> String? {
         var text = reference.text
         if isPathForm, text.withUTF8({ UnsafeRawBufferPointer($0).isPlainlyRelative }) { return nil }
-        guard let url = reference.url, let path = path(of: url) else { return nil }
+        guard let url = reference.url else { return nil }
+        guard let path = path(of: url, reference.role) else {
+            // Without a scheme, the player would take the proxy's own.
+            return text.utf8.starts(with: "//".utf8) ? url : nil
+        }
         if reference.role == .interstitialAsset { return "http://\(authority)\(path)" }
         return isPathForm && leads(reference, to: path) ? nil : path
     }
 
-    private func path(of url: String) -> String? { rules.childPath(of: url, prefix: prefix, home: home, proof: proof) }
+    private func path(of url: String, _ role: ManifestReference.Role = .playlist) -> String? {
+        guard let reference = try? URIReference(lenient: url), let url = try? MediaURL(reference) else { return nil }
+        guard url.origin == lastAllowed || mayLead(url.origin) else { return nil }
+        lastAllowed = url.origin
+        let scope: ChildScope = role.namesFurther || url.text.utf8.contains(UInt8(ascii: "$")) ? .directory : .resource
+        return rules.childPath(of: url, fragment: reference.fragment, prefix: prefix, home: home, scope: scope, proof: proof)
+    }
 
     /// Returns the change to a reference in the usual form: a relative one that leads through the
     /// proxy by itself, or an absolute one. A long playlist has thousands, all of one origin.
@@ -59,9 +75,15 @@ final class ManifestAddress {
         }
         if !isSame {
             let origin = text[..<length]
-            lastOrigin = (Array(origin), path(of: String(decoding: origin, as: UTF8.self)).map { Array($0.utf8) })
+            lastOrigin = (Array(origin), place(ofOrigin: String(decoding: origin, as: UTF8.self)))
         }
         return lastOrigin.place.map { .beginning(length: length, text: $0) } ?? .byText
+    }
+
+    /// Returns the beginning of the paths of an origin's URLs, or nil where each URL has its own.
+    private func place(ofOrigin url: String) -> [UInt8]? {
+        guard let origin = try? MediaURL(url).origin, !rules.provesEachURL(of: origin) else { return nil }
+        return path(of: url).map { Array($0.utf8) }
     }
 
     /// Whether a client that resolves the reference as it is comes to `path`.
@@ -140,26 +162,34 @@ extension ProxyTargetRules {
         path.utf8.starts(with: "\(prefix)\(Self.ownPrefix)\(Self.foreignPrefix)".utf8)
     }
 
+    /// Whether each URL of an origin has a proof of its own. The operator named neither the origin nor
+    /// the URL, so a proof must not open the whole origin to its owner.
+    func provesEachURL(of origin: URIReference.Origin) -> Bool {
+        fixedOrigin != nil && origin != fixedOrigin && !reach.named.contains(origin)
+    }
+
     /// Returns the path at the proxy of a resource that a manifest names, with its query and
     /// fragment. The last segments stay, because players look at the extension.
     ///
     /// - Parameters:
     ///   - home: The origin whose resources get the client's credentials in a general proxy, or nil
     ///     for none.
-    ///   - proof: Returns the proof for another origin than the fixed one. A manifest of the fixed
-    ///     origin may name it, and no client can make it.
+    ///   - scope: What the path opens of another origin than the fixed one.
+    ///   - proof: Returns the proof for the beginning of URLs of another origin than the fixed one. A
+    ///     manifest of the fixed origin may name them, and no client can make it.
     /// - Returns: The path, or nil for a resource that the proxy does not serve.
     func childPath(
-        of url: String, prefix: String, home: URIReference.Origin?, proof: (URIReference.Origin) -> String
+        of url: MediaURL, fragment: Substring? = nil, prefix: String, home: URIReference.Origin?, scope: ChildScope = .directory,
+        proof: (String) -> String
     ) -> String? {
-        guard let reference = try? URIReference(lenient: url), let url = try? MediaURL(reference), mayAsk(url.origin) else { return nil }
-        let origin = url.origin
-        let rest = url.target + (reference.fragment.map { "#\($0)" } ?? "")
-        if origin == fixedOrigin { return Self.pathHere(of: rest, prefix: prefix) }
-        let authority = (url.userinfo.map { "\($0)@" } ?? "") + origin.authority
-        let foreign = "\(Self.ownPrefix)\(Self.foreignPrefix)"
-        let place = fixedOrigin == nil ? (origin == home ? "" : foreign) : "\(foreign)\(proof(origin))/"
-        return "\(prefix)\(place)\(origin.scheme)/\(authority)\(rest)"
+        guard mayAsk(url.origin) else { return nil }
+        let rest = url.target + (fragment.map { "#\($0)" } ?? "")
+        if url.origin == fixedOrigin { return Self.pathHere(of: rest, prefix: prefix) }
+        let (origin, foreign) = (url.origin, "\(Self.ownPrefix)\(Self.foreignPrefix)")
+        let authority = "\(origin.scheme)/\(url.userinfo.map { "\($0)@" } ?? "")\(origin.authority)"
+        guard fixedOrigin != nil else { return "\(prefix)\(origin == home ? "" : foreign)\(authority)\(rest)" }
+        let covered = authority + (provesEachURL(of: origin) ? scope.covered(of: url.target) : "/")
+        return "\(prefix)\(foreign)\(ChildProof(covered, proof).text)/\(authority)\(rest)"
     }
 
     /// Returns the meaning of a path below `foreignPrefix`: `scheme/authority/path`, behind a proof
@@ -167,13 +197,23 @@ extension ProxyTargetRules {
     ///
     /// With a fixed origin, only resources that a manifest named are served. The gateway would be
     /// an open proxy otherwise.
-    func foreign(_ path: Substring, isFromNetwork: Bool, proof: (URIReference.Origin) -> String) -> ProxyTarget {
-        let refusal = ProxyTarget.refused(.init(status: 403, explanation: "no manifest of this site names this resource"))
+    func foreign(_ path: Substring, isFromNetwork: Bool, proof: (String) -> String) -> ProxyTarget {
         guard fixedOrigin != nil else { return withinReach(pathForm(path), isFromNetwork: isFromNetwork) }
-        guard let slash = path.firstIndex(of: "/") else { return refusal }
-        let target = withinReach(pathForm(path[path.index(after: slash)...]), isFromNetwork: isFromNetwork)
-        guard case .resource(let url, _) = target else { return target }
-        guard constantTimeEqual(path[..<slash], proof(url.origin)) else { return refusal }
-        return target
+        guard let child = ChildProof.split(path), child.proof.covers(child.rest, proof) else {
+            return .refused(.init(status: 403, explanation: "no manifest of this site names this resource"))
+        }
+        return withinReach(pathForm(child.rest), isFromNetwork: isFromNetwork)
+    }
+
+    /// Whether `path` is the path of a manifest at the proxy, below which its relative references
+    /// lead through the proxy.
+    func isPathForm(_ path: String, of url: MediaURL, prefix: String, home: URIReference.Origin?, proof: (String) -> String) -> Bool {
+        guard let own = childPath(of: url, prefix: prefix, home: home, proof: proof) else { return false }
+        if own == path { return true }
+        // The path of a relative reference has the proof of the manifest that names it.
+        let foreign = "\(prefix)\(Self.ownPrefix)\(Self.foreignPrefix)"
+        guard fixedOrigin != nil, own.hasPrefix(foreign), path.hasPrefix(foreign) else { return false }
+        guard let child = ChildProof.split(path.dropFirst(foreign.count)), child.proof.coversDirectory(of: child.rest) else { return false }
+        return child.rest == ChildProof.split(own.dropFirst(foreign.count))?.rest
     }
 }

@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolManifests
+import SpoolOrigin
 import SpoolServer
 import SpoolSystem
 
@@ -10,6 +11,8 @@ import SpoolSystem
 final class ManifestDoor: Sendable {
     /// The most resources about which something is remembered.
     private static let noteCapacity = 4_096
+    /// The most reasons that are remembered as told.
+    private static let toldCapacity = 256
     /// The pause between two refetches of a manifest whose children fail.
     private static let refetchPause: Nanoseconds = .seconds(30)
 
@@ -32,6 +35,7 @@ final class ManifestDoor: Sendable {
     /// The cache, which has the parts of presentations.
     let cache: MediaCache
     private let names: Pseudonyms
+    private let trust: ReferenceTrust
     /// The choice of answers that are paced, or nil when none is.
     let pacing: StreamPacing?
     private let memory = Locked(Memory())
@@ -41,8 +45,9 @@ final class ManifestDoor: Sendable {
         /// The resources at the edge of live playlists.
         var edges = LiveEdges()
         var notes: [ResourceKey: Note] = [:]
-        /// The variables of the multivariant playlist that named a playlist, by the playlist's URL.
-        var variables: [String: [String: String]] = [:]
+        var variables = ImportedVariables()
+        /// The reasons why references were left to the player, each of which was told once.
+        var told: Set<String> = []
         /// The manifests that were redirected to a URL.
         var redirected: [String: ResourceKey] = [:]
 
@@ -58,12 +63,10 @@ final class ManifestDoor: Sendable {
         }
 
         /// Keeps the variables of a multivariant playlist for the playlists that it names.
-        mutating func keepVariables(of contents: ManifestContents) {
+        mutating func keepVariables(of contents: ManifestContents, at parent: String) {
             guard !contents.variables.isEmpty else { return }
             for reference in contents.references where reference.role == .playlist {
-                guard let url = reference.url, variables[url] != contents.variables else { continue }
-                if variables.count >= ManifestDoor.noteCapacity { variables.removeAll(keepingCapacity: true) }
-                variables[url] = contents.variables
+                if let child = reference.url { variables.keep(contents.variables, of: parent, for: child) }
             }
         }
     }
@@ -74,18 +77,25 @@ final class ManifestDoor: Sendable {
         self.rules = rules
         self.prefix = prefix
         self.names = names
+        trust = ReferenceTrust(privateNames: cache.configuration.security.privateNames, reaches: [rules.reach])
         self.wallNow = wallNow
     }
 
-    /// Returns the proof for an origin, which the paths of its resources contain with a fixed
-    /// origin.
-    func proof(_ origin: URIReference.Origin) -> String { names.proof(for: origin.description) }
+    /// Returns the proof for the beginning of URLs of another origin than the fixed one.
+    func proof(_ beginning: String) -> String { names.proof(for: beginning) }
+
+    /// Returns the path at this proxy of a URL that a manifest names, or nil for a resource that the
+    /// proxy does not serve.
+    func path(of url: String, home: URIReference.Origin?) -> String? {
+        guard let url = Self.parsed(url) else { return nil }
+        return rules.childPath(of: url, prefix: prefix, home: home, proof: proof)
+    }
 
     /// Returns the cookies of an origin for the client of a request, so that they go back with the
     /// children of a manifest.
     func cookies(_ values: [String], from url: MediaURL, for request: RequestHead) -> [String] {
         let home = home(of: url.text, path: request.path)
-        return ProxiedCookie.values(values, from: url, for: request) { rules.childPath(of: $0, prefix: prefix, home: home, proof: proof) }
+        return ProxiedCookie.values(values, from: url, for: request) { path(of: $0, home: home) }
     }
 
     // MARK: Notes
@@ -135,24 +145,28 @@ final class ManifestDoor: Sendable {
     /// Returns the cause of a rewritten manifest for a request.
     func cause(_ key: ResourceKey, url: String, generation: GenerationID, request: RequestHead) -> ManifestMemo.Cause {
         let home = home(of: url, path: request.path)
-        let own = rules.childPath(of: url, prefix: prefix, home: home, proof: proof)
+        let isPathForm = Self.parsed(url).map { rules.isPathForm(request.path, of: $0, prefix: prefix, home: home, proof: proof) }
         return ManifestMemo.Cause(
-            key: key, url: url, generation: generation, isPathForm: own == request.path, home: home,
-            authority: request.authority ?? "localhost", variables: memory.withLock { $0.variables[url] } ?? [:])
+            key: key, url: url, generation: generation, isPathForm: isPathForm ?? false, home: home,
+            authority: request.authority ?? "localhost",
+            variables: memory.withLock { $0.variables.values(of: url, isNamedElsewhere: home == nil) })
+    }
+
+    private static func parsed(_ url: String) -> MediaURL? {
+        do { return try MediaURL(url) } catch { return nil }
     }
 
     /// Returns the origin of a manifest, if the client asked for the manifest itself, and not for a
     /// child of another origin's manifest.
     func home(of url: String, path: String) -> URIReference.Origin? {
-        guard !rules.isForeign(path: path, prefix: prefix), let url = try? MediaURL(url) else { return nil }
-        return url.origin
+        rules.isForeign(path: path, prefix: prefix) ? nil : Self.parsed(url)?.origin
     }
 
     /// Returns the manifest that was rewritten before for the same cause.
     func known(_ cause: ManifestMemo.Cause) -> ManifestMemo.Entry? {
         memory.withLock { memory in
             guard let entry = memory.memo.entry(for: cause) else { return nil }
-            memory.keepVariables(of: entry.contents)
+            memory.keepVariables(of: entry.contents, at: cause.url)
             return entry
         }
     }
@@ -167,7 +181,7 @@ final class ManifestDoor: Sendable {
         pacing?.note(bytes, of: cause)
         let entry = entry(bytes, contents, cause)
         memory.withLock { memory in
-            memory.keepVariables(of: contents)
+            memory.keepVariables(of: contents, at: cause.url)
             memory.edges.update(cause.url, contents)
             memory.memo.insert(entry)
         }
@@ -186,9 +200,23 @@ final class ManifestDoor: Sendable {
         return entry
     }
 
+    /// Whether a manifest may lead the proxy to an origin. If not, its references to that origin stay
+    /// those of the player, with one notice for each pair of origins.
+    private func mayLead(_ key: ResourceKey, from origin: URIReference.Origin?, to other: URIReference.Origin) -> Bool {
+        guard let origin, let why = trust.refusal(from: origin, to: other) else { return true }
+        let isNew = memory.withLock { memory in
+            if memory.told.count >= Self.toldCapacity { memory.told.removeAll() }
+            return memory.told.insert(why).inserted
+        }
+        if isNew { cache.record(.degradedToPassthrough(key, reason: "players ask for a part themselves: \(why)")) }
+        return false
+    }
+
     private func entry(_ bytes: [UInt8], _ contents: ManifestContents, _ cause: ManifestMemo.Cause) -> ManifestMemo.Entry {
+        let origin = Self.parsed(cause.url)?.origin
         let address = ManifestAddress(
-            rules: rules, prefix: prefix, isPathForm: cause.isPathForm, home: cause.home, authority: cause.authority, proof: proof)
+            rules: rules, prefix: prefix, isPathForm: cause.isPathForm, home: cause.home, authority: cause.authority,
+            mayLead: { [self] in mayLead(cause.key, from: origin, to: $0) }, proof: proof)
         let body = reader.rewritten(bytes, contents, verbatim: address.change, replacement: address.replacement)
         let check = body.withUnsafeBytes { CRC32C.of($0) }
         let tag = "\"spool-\(String(cause.generation.rawValue, radix: 36))-\(String(check, radix: 36))-\(body.count)\""

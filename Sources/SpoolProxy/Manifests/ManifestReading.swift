@@ -136,8 +136,7 @@ final class ManifestReading {
         }
         if !isConfirmed, restarts < Self.attempts, isStale(note) { return again() }
         if !entry.cause.isPathForm, request.path.hasPrefix("\(door.prefix)?"), !request.path.contains("key="),
-            let path = door.rules.childPath(
-                of: url, prefix: door.prefix, home: entry.cause.home, proof: door.proof)
+            let path = door.path(of: url, home: entry.cause.home)
         {
             return .elsewhere(path: path)
         }
@@ -157,8 +156,7 @@ final class ManifestReading {
     /// there, so that its references and its reloads have the right base.
     private func redirect(of representation: Representation) -> String? {
         guard let final = representation.finalURL, final != url,
-            let path = door.rules.childPath(
-                of: final, prefix: door.prefix, home: door.home(of: url, path: request.path), proof: door.proof)
+            let path = door.path(of: final, home: door.home(of: url, path: request.path))
         else { return nil }
         door.update(key) { ($0.isManifest, $0.mustAsk) = (true, false) }
         door.redirected(key, to: final)

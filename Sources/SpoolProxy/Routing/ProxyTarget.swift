@@ -283,7 +283,8 @@ extension StringProtocol {
 }
 
 extension UInt8 {
-    fileprivate var hexValue: UInt8? {
+    /// The value of a hexadecimal digit, or nil for another byte.
+    var hexValue: UInt8? {
         switch self {
         case 0x30...0x39: self - 0x30
         case 0x41...0x46: self - 0x41 + 10

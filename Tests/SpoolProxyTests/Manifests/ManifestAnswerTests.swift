@@ -116,6 +116,35 @@ import Testing
         #expect(try world.get(child).text.contains("\n/_spool/child/https/cdn.example/1.ts\n"))
     }
 
+    @Test(arguments: [false, true])
+    func `another site's multivariant playlist changes no playlist that it names`(isLater: Bool) throws {
+        func parent(_ cdn: String) -> DocumentOrigin.Document {
+            .init(
+                "#EXTM3U\n#EXT-X-DEFINE:NAME=\"cdn\",VALUE=\"https://\(cdn)\"\n#EXT-X-STREAM-INF:BANDWIDTH=1\n"
+                    + "https://origin.example/a/v.m3u8\n")
+        }
+        let origin = DocumentOrigin([
+            master: parent("cdn.example"), "https://evil.example/m.m3u8": parent("evil.example"),
+            "https://friend.example/m.m3u8": parent("friend.example"),
+            "https://origin.example/a/v.m3u8": .init("#EXTM3U\n#EXT-X-DEFINE:IMPORT=\"cdn\"\n#EXTINF:4,\n{$cdn}/1.ts\n#EXT-X-ENDLIST\n"),
+        ])
+        let world = try world(origin)
+        defer { world.stop() }
+        let child = "/https/origin.example/a/v.m3u8", named = "/_spool/child\(child)"
+        func segment(_ path: String) throws -> String { String(try world.get(path).text.split(separator: "\n")[3]) }
+        if isLater { _ = try world.get(target(master)) }
+        let evil = try world.get("/https/evil.example/m.m3u8").text
+        #expect(evil.hasSuffix("\n\(named)\n"))
+        #expect(try segment(child) == (isLater ? "/_spool/child/https/cdn.example/1.ts" : "{$cdn}/1.ts"))
+        #expect(try segment(named) == "/_spool/child/https/\(isLater ? "cdn" : "evil").example/1.ts")
+        _ = try world.get("/https/friend.example/m.m3u8")
+        #expect(
+            try segment(named) == (isLater ? "/_spool/child/https/cdn.example/1.ts" : "{$cdn}/1.ts"),
+            "of two parents, the player knows its own")
+        _ = try world.get(target(master))
+        for path in [child, named] { #expect(try segment(path) == "/_spool/child/https/cdn.example/1.ts") }
+    }
+
     @Test func `content steering stays where playlists have stable identifiers, and is removed elsewhere`() throws {
         let tag = "#EXT-X-CONTENT-STEERING:SERVER-URI=\"https://steer.example/s.json\",PATHWAY-ID=\"a\"\n"
         let without = "#EXT-X-STREAM-INF:BANDWIDTH=1\nv.m3u8\n"

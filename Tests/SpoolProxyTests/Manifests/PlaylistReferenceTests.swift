@@ -154,7 +154,70 @@ import Testing
         #expect(try world.get(child, ["Cookie": "session=1"]).text == "segment")
         #expect(origin.asked.allSatisfy { $0.fields["Cookie"] == nil }, "the cookie of the site stays with the site")
         #expect(try world.get(child.replacing("cdn.example", with: "evil.example")).status == 403)
-        #expect(try world.get("/_spool/child/0000000000000000/https/cdn.example/s.ts").status == 403)
+        for proof in ["0000000000000000", "0000000000000000-23", "0000000000000000-0", "-23", ""] {
+            #expect(try world.get("/_spool/child/\(proof)/https/cdn.example/s.ts").status == 403, "\(proof)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a proof is for one URL, for a manifest's directory, or for an origin that the operator names`(isNamed: Bool) throws {
+        let site = "https://origin.example", cdn = "https://cdn.example"
+        let files = ["/a/b/s.ts", "/a/b/more/t.ts", "/a/other.ts", "/secret.ts", "/a/b/s.ts?x=1", "/a/b/s.ts?x=1&CMCD=2", "/a/b/7.m4s"]
+        var documents: [String: DocumentOrigin.Document] = [
+            "\(site)/m.m3u8": .init("#EXTM3U\n#EXTINF:4,\n\(cdn)/a/b/s.ts?x=1\n#EXTINF:4,\n\(cdn)/a/b/s.ts\n#EXT-X-ENDLIST\n"),
+            "\(site)/v.m3u8": .init("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n\(cdn)/a/b/v.m3u8\n"),
+            "\(cdn)/a/b/v.m3u8": .init("#EXTM3U\n#EXTINF:4,\nmore/t.ts\n#EXTINF:4,\n../other.ts\n#EXT-X-ENDLIST\n"),
+        ]
+        for file in files { documents[cdn + file] = .init(file, type: "video/mp2t") }
+        let world = try ProxyWorld(
+            transport: DocumentOrigin(documents),
+            options: {
+                $0.fixedOrigin = site
+                if isNamed { $0.allowedOrigins = [site, cdn] }
+            })
+        defer { world.stop() }
+        func lines(_ path: String) throws -> [String] {
+            try world.get(path).text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
+        }
+        let parts = try lines("/m.m3u8")
+        #expect(try parts.map { try world.get($0).text } == ["/a/b/s.ts?x=1", "/a/b/s.ts"])
+        // Players add parameters, and write other escapes.
+        #expect(try world.get(parts[0] + "&CMCD=2").text == "/a/b/s.ts?x=1&CMCD=2")
+        #expect(try world.get(parts[1] + "?x=1").text == "/a/b/s.ts?x=1")
+        #expect(try world.get(parts[0].replacing("x=1", with: "%78=1")).status != 403)
+        let others = ["/a/b/s.ts/x", "/a/b/s.tsx", "/a/b/s.ts%3Fx=1", "/a/b/", "/secret.ts"]
+        for other in others {
+            #expect(
+                try world.get(parts[1].replacing("/a/b/s.ts", with: other)).status == (isNamed ? 404 : 403)
+                    || other == "/secret.ts" && isNamed)
+        }
+        // A media playlist's relative references lead below its directory by themselves.
+        let playlist = try #require(try lines("/v.m3u8").first), below = try lines(playlist)
+        #expect(below[0] == "more/t.ts" && below[1].hasPrefix("/_spool/child/") != isNamed, "\(below)")
+        let directory = playlist.replacing("v.m3u8", with: "")
+        #expect(try world.get(directory + below[0]).text == "/a/b/more/t.ts")
+        #expect(try world.get(isNamed ? directory.replacing("/a/b/", with: "/a/other.ts") : below[1]).text == "/a/other.ts")
+        let outside = ["../other.ts", "%2e%2e/other.ts", "x/..%2f..%2fother.ts", "x\\..\\..\\other.ts", ".%2e%5Cother.ts"]
+        for path in outside where !isNamed { #expect((400...403).contains(try world.get(directory + path).status), "\(path)") }
+    }
+
+    @Test func `a template of another site leads to everything below its directory`() throws {
+        let site = "https://origin.example"
+        let text = """
+            <MPD xmlns="urn:mpeg:dash:schema:mpd:2011"><Period><AdaptationSet mimeType="video/mp4">\
+            <SegmentTemplate media="https://cdn.example/v/$RepresentationID$/$Number$.m4s" duration="4"/><Representation id="hd"/>\
+            </AdaptationSet></Period></MPD>
+            """
+        let origin = DocumentOrigin([
+            "\(site)/m.mpd": .init(text, type: "application/dash+xml"), "https://cdn.example/v/hd/7.m4s": .init("seven", type: "video/mp4"),
+        ])
+        let world = try ProxyWorld(transport: origin, options: { $0.fixedOrigin = site })
+        defer { world.stop() }
+        let mpd = try world.get("/m.mpd").text
+        let media = String(try #require(mpd.firstMatch(of: /media="([^"]*)"/)).1)
+        let segment = media.replacing("$RepresentationID$", with: "hd").replacing("$Number$", with: "7")
+        #expect(try world.get(segment).text == "seven")
+        #expect(try world.get(segment.replacing("/v/hd", with: "/w/hd")).status == 403)
     }
 
     /// A player sends its fields with every URL at the proxy. Without the proxy, its cookies would stay

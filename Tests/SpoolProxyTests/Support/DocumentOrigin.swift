@@ -12,6 +12,8 @@ final class DocumentOrigin: Transport {
         var fields: HTTPFields = [:]
         /// Whether the origin names a strong validator.
         var hasTag = true
+        /// The error in place of an answer.
+        var failure: OriginError?
 
         init(_ text: String = "", type: String? = "application/vnd.apple.mpegurl", fields: HTTPFields = [:]) {
             body = Array(text.utf8)
@@ -66,6 +68,7 @@ final class DocumentOrigin: Transport {
         let transfer = Answer(receiver, lane)
         lane.post {
             guard isReachable else { return transfer.end(.failed(.unreachable("the origin is stopped"))) }
+            if let failure = document?.failure { return transfer.end(.failed(failure)) }
             transfer.begin(document ?? .missing, request)
         }
         return transfer

@@ -48,8 +48,9 @@ final class ProxyWorld: Sendable {
             resources, mailbox: lanes[4], time: time, random: random, silenceTimeout: silenceTimeout, script: script)
         gate = OriginGate(origin)
         let environment = CacheEnvironment(
-            time: time, random: random, transport: RedirectingTransport(transport ?? gate), loop: loop, control: lanes[0],
-            indexLane: lanes[1], dataLanes: Array(lanes[2...3]),
+            time: time, random: random,
+            transport: RedirectingTransport(transport ?? gate, privateNames: configuration.security.privateNames),
+            loop: loop, control: lanes[0], indexLane: lanes[1], dataLanes: Array(lanes[2...3]),
             shutDown: { for lane in lanes { lane.shutdown() } })
         let directory = if let given { given } else { try kind == .memory ? nil : TemporaryDirectory() }
         self.directory = directory
