@@ -11,7 +11,7 @@ package struct LinkRate: Hashable, Sendable {
     /// Adds a body of `bytes` that took `duration`. A new measurement counts a quarter.
     package mutating func measured(_ bytes: Int64, in duration: Nanoseconds) {
         guard bytes >= Self.leastBytes, duration > 0 else { return }
-        let measured = Int64(min(Double(bytes) / Double(duration) * 1e9, Double(ByteRange.maximumOffset)))
+        let measured = min(Int64(saturating: Double(bytes) / Double(duration) * 1e9), ByteRange.maximumOffset)
         bytesPerSecond = max(1, bytesPerSecond.map { $0 / 4 * 3 + measured / 4 } ?? measured)
     }
 }
@@ -47,7 +47,7 @@ package struct StreamPace: Hashable, Sendable {
     package func step(now: MonotonicInstant) -> Step {
         let due = Double(now - began) / 1e9 * Double(bytesPerSecond) - Double(passed)
         if due < Double(Self.stepBytes), now - last >= Self.longestWait { return .pass(Self.stepBytes) }
-        if due >= Double(Self.stepBytes) { return .pass(Int64(min(due, Double(ByteRange.maximumOffset)))) }
+        if due >= Double(Self.stepBytes) { return .pass(min(Int64(saturating: due), ByteRange.maximumOffset)) }
         let wait = (Double(Self.stepBytes) - due) / Double(bytesPerSecond) * 1e9
         // One nanosecond more, so that rounding makes no second wait.
         return .wait(Nanoseconds(min(wait + 1, Double(Self.longestWait - (now - last)))))

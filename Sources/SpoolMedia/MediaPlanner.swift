@@ -97,7 +97,7 @@ struct MediaTime: Hashable, Comparable, Sendable {
 
     init(seconds: Double) {
         let clamped = seconds.isNaN ? 0 : min(max(seconds, 0), 86_400)
-        nanoseconds = Int64(clamped * 1e9)
+        nanoseconds = Int64(saturating: clamped * 1e9)
     }
 
     /// The time of `ticks` of a clock with `scale` ticks a second, at most `maximum`.

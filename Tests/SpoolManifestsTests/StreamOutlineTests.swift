@@ -70,8 +70,22 @@ struct StreamOutlineTests {
             ])
     }
 
+    @Test(arguments: ["0-9223372036854775807", "5-1152921504606846976", "1152921504606846975-9223372036854775807"])
+    func `a range of a manifest ends at the bound of offsets`(range: String) throws {
+        let list = "<Initialization sourceURL='i' range='\(range)'/><SegmentURL index='x' indexRange='\(range)' mediaRange='\(range)'/>"
+        let mpd = """
+            <MPD><Period><AdaptationSet><Representation><SegmentList>\(list)</SegmentList></Representation></AdaptationSet></Period></MPD>
+            """
+        let first = try #require(Int64(range.prefix { $0 != "-" }))
+        let bounded = ByteRange(first, ByteRange.maximumOffset)
+        #expect(try Self.parts(mpd).map(\.range) == [bounded, bounded, bounded])
+        let line = "#EXTM3U\n#EXT-X-BYTERANGE:9223372036854775807@\(first)\na.ts\n#EXT-X-ENDLIST\n"
+        #expect(try Self.parts(line).map(\.range) == [bounded])
+    }
+
     @Test(arguments: [
         template("media='$Number$' duration='1' timescale='1000000'", duration: "PT99999999H"),
+        template("media='$Number$' duration='1'", duration: "P\(String(repeating: "9", count: 308))Y"),
         template("media='$Time$'", "<SegmentTimeline><S d='1' r='9223372036854775807'/></SegmentTimeline>"),
     ])
     func `a stream with more segments than any has is refused`(mpd: String) {
@@ -82,6 +96,7 @@ struct StreamOutlineTests {
         template("media='$Number%099999999999999999999d$' duration='0'"), template("media='$Number$' duration='-1' timescale='0'"),
         template("media='$Time$'", "<SegmentTimeline><S t='9223372036854775807' d='9223372036854775807' r='5'/></SegmentTimeline>"),
         template("media='$' duration='3' startNumber='9223372036854775807' endNumber='-9223372036854775808'"),
+        template("media='$Number$' duration='1'", duration: "-P\(String(repeating: "9", count: 308))D"),
         "#EXTM3U\n#EXT-X-BYTERANGE:9223372036854775807@9223372036854775807\na\n#EXT-X-BYTERANGE:1\na\n#EXT-X-ENDLIST",
     ])
     func `numbers at the limits of the arithmetic do no harm`(text: String) throws {

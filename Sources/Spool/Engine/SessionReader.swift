@@ -233,7 +233,7 @@ package final class SessionReader: Sendable {
             session.apply(actions, &state, &effects)
             switch step {
             case .stored(let range):
-                guard let file = state.file else { preconditionFailure("stored bytes without a file: \(range) of \(key)") }
+                guard let file = state.file else { return (contradiction("stored bytes without a file: \(range)"), 0) }
                 return (.file(file, file.descriptor == nil ? range.endingWithBlock : range), range.lowerBound)
             case .memory(let fetch, let range):
                 return (memory(range, of: fetch, state), range.lowerBound)
@@ -246,10 +246,15 @@ package final class SessionReader: Sendable {
 
     private func memory(_ range: ByteRange, of fetch: FetchID, _ state: ResourceSession.State) -> Step {
         guard let buffer = state.intakes[fetch]?.buffers.first(where: { $0.start <= range.lowerBound && range.lowerBound < $0.end })
-        else {
-            preconditionFailure("remembered bytes without a buffer: \(range) of \(key)")
-        }
+        else { return contradiction("remembered bytes without a buffer: \(range)") }
         return .memory(buffer.bytes(from: range.lowerBound, limit: Int(range.count)), keepAlive: buffer)
+    }
+
+    /// The failure of an answer whose session contradicts itself. The bytes of such an answer are
+    /// not certain, so it ends; the server and its other answers go on.
+    private func contradiction(_ reason: String) -> Step {
+        assertionFailure("\(reason) of \(key)")
+        return .failed(CacheError(.store, "\(reason) of \(key)", key: key))
     }
 
     /// The lane on which a door that must not block reads the bytes of a `.file` step without a

@@ -143,7 +143,7 @@ package struct PreloadPlan {
 
     private static func bytes(for amount: PreloadAmount) -> Int64 {
         guard case .seconds(let seconds) = amount, seconds > 0 else { return leastBytes }
-        return max(leastBytes, Int64(min(seconds, mostSeconds) * Double(bytesPerSecond)))
+        return max(leastBytes, Int64(saturating: min(seconds, mostSeconds) * Double(bytesPerSecond)))
     }
 
     /// Takes examined bytes.

@@ -64,10 +64,10 @@ struct PresentationPlan {
     mutating func finished(
         _ number: Int, _ result: PreloadResult, _ outline: StreamOutline?, at manifest: String? = nil
     ) throws(CacheError) -> [Step] {
-        fetchedBytes += result.fetchedBytes
-        storedBytes += result.storedBytes
-        progresses[number] = PreloadProgress(
-            doneBytes: result.fetchedBytes + result.storedBytes, totalBytes: result.fetchedBytes + result.storedBytes)
+        fetchedBytes = fetchedBytes.addingSaturated(result.fetchedBytes)
+        storedBytes = storedBytes.addingSaturated(result.storedBytes)
+        let bytes = result.fetchedBytes.addingSaturated(result.storedBytes)
+        progresses[number] = PreloadProgress(doneBytes: bytes, totalBytes: bytes)
         // A player may ask for the URL at the end of the redirects.
         let asked = number == Self.rootNumber ? url : items[number - 1].url
         self.manifest = manifest ?? asked
@@ -163,17 +163,19 @@ struct PresentationPlan {
     /// Whether the parts have as many bytes as were asked for.
     private var hasEnough: Bool {
         guard case .bytes(let count) = amount, areListed else { return false }
-        return progresses.values.reduce(0) { $0 + $1.doneBytes } >= count
+        return doneBytes >= count
     }
 
     // MARK: Result
+
+    private var doneBytes: Int64 { progresses.values.lazy.map(\.doneBytes).saturatedSum }
 
     /// Whether every resource was read.
     var isDone: Bool { areListed && finishedCount == started && (started == items.count || hasEnough) }
 
     /// The progress of all resources together.
     var progress: PreloadProgress {
-        let done = progresses.values.reduce(0) { $0 + $1.doneBytes }
+        let done = doneBytes
         var progress = PreloadProgress(doneBytes: done, totalBytes: areListed ? totalBytes(done) : nil)
         progress.finishedPartCount = finishedCount + 1
         progress.partCount = areListed ? items.count + 1 : nil
@@ -184,10 +186,7 @@ struct PresentationPlan {
     /// average.
     private func totalBytes(_ done: Int64) -> Int64? {
         if case .bytes(let count) = amount { return max(count, done) }
-        let known = progresses.values.compactMap(\.totalBytes)
-        guard !known.isEmpty else { return nil }
-        let sum = known.reduce(0, +), (average, count) = (sum / Int64(known.count), Int64(items.count + 1 - known.count))
-        return max(done, sum + average * max(0, count))
+        return progresses.values.compactMap(\.totalBytes).estimatedSum(of: items.count + 1).map { max(done, $0) }
     }
 
     /// The result of the whole preload.

@@ -256,8 +256,9 @@ final class ResourcePreload: Sendable {
     private func take(_ count: Int, _ bytes: [UInt8]) {
         state.withLock { state in
             if state.isExamined { state.plan?.received(bytes, at: state.position) }
-            if let range = ByteRange(state.position, state.position + Int64(count)) { state.plan?.passed(range) }
-            state.position += Int64(count)
+            let end = state.position.addingSaturated(Int64(count))
+            if let range = ByteRange(state.position, end) { state.plan?.passed(range) }
+            state.position = end
         }
     }
 
@@ -332,7 +333,8 @@ final class ResourcePreload: Sendable {
             let planned = state.plan?.planned ?? ByteRangeSet()
             let stored = planned.intersection(state.before).totalBytes
             let result = PreloadResult(
-                key: key, fetchedBytes: planned.totalBytes - stored, storedBytes: stored, bytesReason: state.plan?.bytesReason)
+                key: key, fetchedBytes: planned.totalBytes.subtractingSaturated(stored), storedBytes: stored,
+                bytesReason: state.plan?.bytesReason)
             return Outcome(result: result, manifest: manifest.map { ($0, state.finalURL ?? url) })
         }
     }

@@ -31,7 +31,7 @@ public struct PresentationDownload: AsyncSequence, Sendable {
         public var estimatedBytes: Int64? {
             guard finishedPartCount > 0 else { return nil }
             if finishedPartCount >= partCount { return finishedBytes }
-            return finishedBytes / Int64(finishedPartCount) * Int64(partCount)
+            return (finishedBytes / Int64(finishedPartCount)).multipliedSaturated(by: Int64(partCount))
         }
     }
 

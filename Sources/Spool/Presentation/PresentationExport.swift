@@ -204,6 +204,6 @@ private struct PresentationExport {
 extension ExportedPresentation {
     fileprivate mutating func add(_ file: ExportedFile) {
         fileCount += 1
-        bytes += file.bytes
+        bytes = bytes.addingSaturated(file.bytes)
     }
 }

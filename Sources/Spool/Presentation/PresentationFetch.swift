@@ -111,8 +111,8 @@ struct PresentationFetch: Sendable {
             progress.partCount = parts.count
             while let fetched = try await group.next() {
                 progress.finishedPartCount += 1
-                progress.finishedBytes += fetched.bytes
-                progress.storedBytes += fetched.stored
+                progress.finishedBytes = progress.finishedBytes.addingSaturated(fetched.bytes)
+                progress.storedBytes = progress.storedBytes.addingSaturated(fetched.stored)
                 report(progress)
                 if let part = next.next() { group.addTask { try await fetch(part, isPinning: isPinning) } }
             }
@@ -128,13 +128,15 @@ struct PresentationFetch: Sendable {
         let reader = try cache.reader(for: part.url, options: options)
         defer { reader.cancel() }
         return try await naming(part.url) {
-            var count: Int64 = 0
-            for try await chunk in reader.chunks(in: part.range.map { $0.lowerBound..<$0.upperBound }) { count += Int64(chunk.count) }
-            if let range = part.range, count < range.count {
-                let reason = "\(part.url) has only \(count) of the \(range.count) bytes that its playlist lists"
+            var received: Int64 = 0
+            for try await chunk in reader.chunks(in: part.range.map { $0.lowerBound..<$0.upperBound }) {
+                received = received.addingSaturated(Int64(chunk.count))
+            }
+            if let range = part.range, received < range.count {
+                let reason = "\(part.url) has only \(received) of the \(range.count) bytes that its playlist lists"
                 throw CacheError(.originMalformed, reason, key: key)
             }
-            return Fetched(bytes: count, stored: 0)
+            return Fetched(bytes: received, stored: 0)
         }
     }
 

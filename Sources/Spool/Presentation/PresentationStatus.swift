@@ -67,7 +67,7 @@ public struct PresentationStatus: Sendable {
         url = inventory.manifest.url
         isLive = inventory.outline.isLive
         isPinned = inventory.manifest.isPinned
-        storedBytes = inventory.members.values.reduce(0) { $0 + $1.stored.totalBytes }
+        storedBytes = inventory.members.values.lazy.map(\.stored.totalBytes).saturatedSum
         resources = inventory.keys
         let playable = inventory.playable
         isComplete = !playable.isEmpty

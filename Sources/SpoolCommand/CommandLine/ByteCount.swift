@@ -1,3 +1,5 @@
+import SpoolCore
+
 /// Parses and formats sizes.
 enum ByteCount {
     private static let suffixes: [(letter: Character, shift: Int)] = [("K", 10), ("M", 20), ("G", 30), ("T", 40)]
@@ -43,8 +45,8 @@ enum ByteCount {
 
     /// Formats with one digit after the point below 100, and with none above.
     private static func rounded(_ value: Double) -> String {
-        if value >= 99.95 { return "\(Int64(value.rounded()))" }
-        let tenths = Int64((value * 10).rounded())
+        if value >= 99.95 { return "\(Int64(saturating: value.rounded()))" }
+        let tenths = Int64(saturating: (value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"
     }
 
@@ -60,6 +62,6 @@ enum ByteCount {
 
     /// Returns the part in whole per cent, rounded down, so that 100 % means all.
     static func percent(_ part: Int64, of whole: Int64) -> Int {
-        whole <= 0 ? 100 : Int(Double(part) / Double(whole) * 100)
+        whole <= 0 ? 100 : Int(Int64(saturating: Double(part) / Double(whole) * 100))
     }
 }

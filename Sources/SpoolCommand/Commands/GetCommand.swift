@@ -122,7 +122,8 @@ struct GetCommand: Command {
             do {
                 for try await progress in cache.presentations.download(url, selection: selection) {
                     line.total = progress.estimatedBytes
-                    line.add(progress.finishedBytes - line.received, fromStore: progress.storedBytes - line.fromStore)
+                    let stored = progress.storedBytes.subtractingSaturated(line.fromStore)
+                    line.add(progress.finishedBytes.subtractingSaturated(line.received), fromStore: stored)
                 }
             } catch {
                 line.clear()
@@ -212,7 +213,7 @@ private struct Copy {
     private func bounds(_ range: RequestedRange?) async throws -> (Int64, Int64?) {
         switch range {
         case nil: return (0, nil)
-        case .from(let lower, let through): return (lower, through.map { $0 + 1 })
+        case .from(let lower, let through): return (lower, through.map { $0.addingSaturated(1) })
         case .last(let count):
             guard let length = try await reader.contentInformation().length else {
                 throw Failure("the origin states no length, so the last \(count) bytes can't be asked for")
@@ -224,16 +225,16 @@ private struct Copy {
     private mutating func begin(at lower: Int64, upTo upper: Int64?, of representation: Representation, isEmpty: Bool) throws(Failure) {
         if isEmpty { throw Failure("there is nothing in that range: the resource has \(representation.length ?? 0) bytes") }
         let end = [upper, representation.length].compactMap { $0 }.min()
-        progress.total = end.map { max(0, $0 - lower) }
+        progress.total = end.map { max(0, $0.subtractingSaturated(lower)) }
         position = lower
         // Bytes of another version do not count.
         if let before, before.representation.validator == representation.validator { stored = before.stored }
     }
 
     private mutating func count(_ bytes: Int64) {
-        let range = ByteRange(position, position + bytes)
+        let range = ByteRange(offset: position, count: bytes)
         progress.add(bytes, fromStore: range.map { stored.intersection($0).totalBytes } ?? 0)
-        position += bytes
+        position = position.addingSaturated(bytes)
     }
 
     private func end(_ file: OutputFile) throws {

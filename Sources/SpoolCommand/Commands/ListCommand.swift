@@ -136,7 +136,7 @@ private struct ListTotal {
 
     mutating func add(_ status: ResourceStatus) {
         resources += 1
-        storedBytes += status.stored.totalBytes
+        storedBytes = storedBytes.addingSaturated(status.stored.totalBytes)
     }
 
     var text: String { "\(resources) resource\(resources == 1 ? "" : "s"), \(ByteCount.text(storedBytes)) stored" }

@@ -39,7 +39,7 @@ struct RemoveCommand: Command {
         let keys = names.filter { !ResourcePattern.isPattern($0) }.map { settings.key($0) }
         settings.configuration.storage.expendable = names.isEmpty ? .everything : .resources(keys)
         let expended = expended
-        settings.configuration.storage.onExpended = { key, bytes in expended.withLock { $0[key, default: 0] += bytes } }
+        settings.configuration.storage.onExpended = { key, bytes in expended.withLock { $0[key] = ($0[key] ?? 0).addingSaturated(bytes) } }
         self.settings = settings
         named = NamedResources(names: names, settings: settings)
         isDry = arguments.has(Self.dryRun)
@@ -78,7 +78,7 @@ struct RemoveCommand: Command {
             return .success
         }
         let count = try await cache.count()
-        let bytes = max(try await cache.totalSizeBytes(), expended.withLock { $0.values.reduce(0, +) })
+        let bytes = max(try await cache.totalSizeBytes(), expended.withLock { $0.values.saturatedSum })
         try await cache.removeAll()
         try RemovalReport(isJSON: isJSON, isTotal: true).end(RunningServer.Outcome(removed: Int64(count), bytes: bytes))
         return .success

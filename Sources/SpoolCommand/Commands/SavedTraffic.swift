@@ -1,4 +1,5 @@
 import Spool
+import SpoolCore
 
 /// The bytes that a store saved, by day: the text and the JSON of `spool stat` without a URL.
 struct SavedTraffic {
@@ -52,7 +53,8 @@ struct SavedTraffic {
     private static func row(_ name: String, _ counts: Statistics) -> [String] {
         let saved = counts.savedBytes
         return [
-            name, (saved < 0 ? "-" : "") + ByteCount.text(abs(saved)), ByteCount.text(counts.bytesFromStore + counts.bytesFromOrigin),
+            name, (saved < 0 ? "-" : "") + ByteCount.text(Int64(clamping: saved.magnitude)),
+            ByteCount.text(counts.bytesFromStore.addingSaturated(counts.bytesFromOrigin)),
             ByteCount.text(counts.fetchedBytes), "\(Int((counts.hitRatio * 100).rounded())) %",
         ]
     }

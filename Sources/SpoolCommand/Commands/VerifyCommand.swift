@@ -126,9 +126,9 @@ private final class Report {
     func add(_ found: Verification) throws {
         if isJSON { try OutputStream.output.write((resources == 0 ? "\n" : ",\n") + found.json) }
         resources += 1
-        soundBytes += found.soundBytes
-        uncheckedBytes += found.uncheckedBytes
-        damagedBytes += found.damaged.totalBytes
+        soundBytes = soundBytes.addingSaturated(found.soundBytes)
+        uncheckedBytes = uncheckedBytes.addingSaturated(found.uncheckedBytes)
+        damagedBytes = damagedBytes.addingSaturated(found.damaged.totalBytes)
         if !found.isSound && !found.isRepaired { isGood = false }
         guard !isJSON else { return }
         for range in found.damaged.ranges {

@@ -77,7 +77,7 @@ final class PacedBody: BodySource {
     private var allowance: Int64 {
         guard let bytesPerSecond else { return .max }
         let elapsed = Double(EventLoop.monotonicNow() - began) / 1e9
-        return Self.headStartBytes + Int64(elapsed * Double(bytesPerSecond)) - (position - start)
+        return Self.headStartBytes + Int64(saturating: elapsed * Double(bytesPerSecond)) - (position - start)
     }
 
     private func waitForTick() {

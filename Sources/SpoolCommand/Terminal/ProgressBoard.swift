@@ -82,11 +82,9 @@ final class ProgressBoard: Sendable {
             lines.append(line)
         }
         if state.names.count > 1 {
-            let done = state.amounts.values.reduce(0) { $0 + $1.done }
-            let known = state.amounts.values.compactMap(\.total)
+            let done = state.amounts.values.lazy.map(\.done).saturatedSum
             // Transfers that have not begun are as long as the others are on average.
-            let sum = known.reduce(0, +)
-            let total = known.isEmpty ? nil : sum + sum / Int64(known.count) * Int64(state.names.count - known.count)
+            let total = state.amounts.values.compactMap(\.total).estimatedSum(of: state.names.count)
             lines.append(state.all.text(done, of: total.map { max($0, done) }))
         }
         defer { state.drawn = lines.count }

@@ -38,8 +38,8 @@ struct ProgressLine {
     ///
     /// - Returns: The line to draw, or nil when it is not due or the stream is no terminal.
     mutating func lineAfter(_ bytes: Int64, fromStore stored: Int64) -> String? {
-        received += bytes
-        fromStore += stored
+        received = received.addingSaturated(bytes)
+        fromStore = fromStore.addingSaturated(stored)
         guard stream.isTerminal else { return nil }
         let now = time.now
         rate.update(received, now: now)
@@ -100,7 +100,7 @@ struct ProgressLine {
 
     private func secondsLeft(_ bytesPerSecond: Int64) -> Int64? {
         guard let total, received < total, bytesPerSecond > 0 else { return nil }
-        return (total - received) / bytesPerSecond
+        return total.subtractingSaturated(received) / bytesPerSecond
     }
 
     private static func clock(_ seconds: Int64) -> String {
@@ -125,13 +125,13 @@ struct TransferRate {
     mutating func update(_ total: Int64, now: MonotonicInstant) {
         let elapsed = now - last
         guard elapsed >= Self.window else { return }
-        let current = Self.average(total - bytes, over: elapsed)
-        bytesPerSecond = bytesPerSecond == 0 ? current : (bytesPerSecond * 7 + current) / 8
+        let current = Self.average(total.subtractingSaturated(bytes), over: elapsed)
+        bytesPerSecond = bytesPerSecond == 0 ? current : bytesPerSecond / 8 * 7 + current / 8
         bytes = total
         last = now
     }
 
     static func average(_ bytes: Int64, over elapsed: Nanoseconds) -> Int64 {
-        Int64(Double(bytes) * 1e9 / Double(max(1, elapsed)))
+        Int64(saturating: Double(bytes) * 1e9 / Double(max(1, elapsed)))
     }
 }

@@ -28,7 +28,7 @@ final class SharedProgress: Sendable {
     func set(_ done: Int64, of total: Int64) {
         let new = line.withLock { line in
             line.total = total
-            return done - line.received
+            return done.subtractingSaturated(line.received)
         }
         add(new)
     }

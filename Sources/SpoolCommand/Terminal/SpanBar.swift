@@ -31,7 +31,7 @@ struct SpanBar {
             var bytes: Int64 = 0
             var index = next
             while index < ranges.count && ranges[index].lowerBound < upper {
-                bytes += min(ranges[index].upperBound, upper) - max(ranges[index].lowerBound, lower)
+                if let shared = ByteRange(lower, upper)?.intersection(ranges[index]) { bytes = bytes.addingSaturated(shared.count) }
                 index += 1
             }
             text.append(glyph(bytes, of: upper - lower))
@@ -49,7 +49,7 @@ struct SpanBar {
         switch bytes {
         case 0: glyphs.none
         case whole...: glyphs.all
-        default: bytes >= whole - bytes ? glyphs.much : glyphs.little
+        default: bytes >= whole.subtractingSaturated(bytes) ? glyphs.much : glyphs.little
         }
     }
 }

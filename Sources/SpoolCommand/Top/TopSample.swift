@@ -80,7 +80,7 @@ package struct TopRates: Equatable, Sendable {
     /// The rate at which the stored bytes of a resource grew, by its key.
     var byResource: [String: Int64] = [:]
 
-    var served: Int64 { fromStore &+ fromOrigin }
+    var served: Int64 { fromStore.addingSaturated(fromOrigin) }
 
     /// The rates before there are two samples.
     package init() {}
@@ -89,8 +89,8 @@ package struct TopRates: Equatable, Sendable {
         guard let old, new.time > old.time else { return }
         func rate(_ before: Int64, _ after: Int64) -> Int64 {
             // A server that was started again counts from zero.
-            let bytes = max(0, Double(after) - Double(before))
-            return Int64(bytes * 1e9 / Double(new.time - old.time))
+            let growth = max(0, Double(after) - Double(before))
+            return Int64(saturating: growth * 1e9 / Double(new.time.subtractingSaturated(old.time)))
         }
         fromStore = rate(old.bytesFromStore, new.bytesFromStore)
         fromOrigin = rate(old.bytesFromOrigin, new.bytesFromOrigin)

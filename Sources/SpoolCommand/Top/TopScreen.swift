@@ -67,7 +67,7 @@ package struct TopScreen: Sendable {
     }
 
     private static func hitRatio(_ sample: TopSample) -> String {
-        let all = sample.bytesFromStore &+ sample.bytesFromOrigin
+        let all = sample.bytesFromStore.addingSaturated(sample.bytesFromOrigin)
         return all <= 0 ? "-" : "\(ByteCount.percent(sample.bytesFromStore, of: all)) %"
     }
 

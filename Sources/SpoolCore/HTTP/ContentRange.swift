@@ -37,7 +37,7 @@ package enum ContentRange: Hashable, Sendable {
         guard first < ByteRange.maximumOffset else { throw scanner.failure("a first position below \(ByteRange.maximumOffset)") }
         guard scanner.take(.minus) else { throw scanner.failure("a minus") }
         guard let last = scanner.saturatingNumber() else { throw scanner.failure("a last position") }
-        guard let range = ByteRange(first, min(last, ByteRange.maximumOffset - 1) + 1) else {
+        guard let range = ByteRange(first: first, last: last) else {
             throw scanner.failure("a last position not before the first")
         }
         guard scanner.take(.slash) else { throw scanner.failure("a slash") }

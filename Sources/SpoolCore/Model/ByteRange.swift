@@ -27,6 +27,23 @@ public struct ByteRange: Hashable, Sendable {
         self.init(range.lowerBound, range.upperBound)
     }
 
+    /// The bytes from `first` to `last`, both included, as fields and manifests name them.
+    ///
+    /// A last position beyond `maximumOffset` is clamped to that bound.
+    /// - Returns: nil if the range is reversed or negative, or begins at that bound or beyond it.
+    package init?(first: Int64, last: Int64) {
+        self.init(first, min(last, Self.maximumOffset - 1) + 1)
+    }
+
+    /// The `count` bytes from `offset` on, as playlists name them.
+    ///
+    /// An end beyond `maximumOffset` is clamped to that bound.
+    /// - Returns: nil if the range is empty or negative, or begins at that bound or beyond it.
+    package init?(offset: Int64, count: Int64) {
+        guard offset >= 0, count > 0 else { return nil }
+        self.init(offset, min(offset.addingSaturated(count), Self.maximumOffset))
+    }
+
     /// The range `[lower, upper)`, for bounds that are known to be in order.
     ///
     /// - Precondition: `0 <= lower < upper`.

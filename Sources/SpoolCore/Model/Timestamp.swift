@@ -13,8 +13,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Creates a moment from whole seconds since 1970, clamped to the range of nanoseconds in
     /// `Int64` (the years 1678 to 2262).
     public init(seconds: Int64) {
-        let (value, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        nanoseconds = overflow ? (seconds < 0 ? .min : .max) : value
+        nanoseconds = .seconds(seconds)
     }
 
     /// Whole seconds since 1970, rounded down.
@@ -44,9 +43,9 @@ package struct MonotonicInstant: Hashable, Comparable, Sendable {
     /// The time from the second moment to the first.
     package static func - (a: MonotonicInstant, b: MonotonicInstant) -> Nanoseconds { a.nanoseconds - b.nanoseconds }
 
-    /// The moment that is `b` later.
+    /// The moment that is `b` later, or the last moment that the clock has.
     package static func + (a: MonotonicInstant, b: Nanoseconds) -> MonotonicInstant {
-        MonotonicInstant(nanoseconds: a.nanoseconds + b)
+        MonotonicInstant(nanoseconds: a.nanoseconds.addingSaturated(b))
     }
 }
 
@@ -54,8 +53,8 @@ package struct MonotonicInstant: Hashable, Comparable, Sendable {
 package typealias Nanoseconds = Int64
 
 extension Nanoseconds {
-    /// The span of `count` milliseconds.
-    package static func milliseconds(_ count: Int64) -> Nanoseconds { count * 1_000_000 }
-    /// The span of `count` seconds.
-    package static func seconds(_ count: Int64) -> Nanoseconds { count * 1_000_000_000 }
+    /// The span of `count` milliseconds, clamped to the range of `Int64`.
+    package static func milliseconds(_ count: Int64) -> Nanoseconds { count.multipliedSaturated(by: 1_000_000) }
+    /// The span of `count` seconds, clamped to the range of `Int64`.
+    package static func seconds(_ count: Int64) -> Nanoseconds { count.multipliedSaturated(by: 1_000_000_000) }
 }

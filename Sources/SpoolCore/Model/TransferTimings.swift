@@ -37,18 +37,13 @@ extension TransferTimings: CustomStringConvertible {
         if let firstByte { words.append("first byte after \(Self.milliseconds(firstByte)) ms") }
         if let connect { words.append("connected after \(Self.milliseconds(connect)) ms") }
         if reusesConnection == true { words.append("on an open connection") }
-        if let bytesPerSecond { words.append("\(Int64(bounded: bytesPerSecond)) bytes a second") }
+        if let bytesPerSecond { words.append("\(Int64(saturating: bytesPerSecond)) bytes a second") }
         if let protocolName { words.append(protocolName) }
         return words.joined(separator: ", ")
     }
 
     private static func milliseconds(_ time: Duration) -> Int64 {
         let (seconds, attoseconds) = time.components
-        return seconds.multipliedReportingOverflow(by: 1000).partialValue &+ attoseconds / 1_000_000_000_000_000
+        return seconds.multipliedSaturated(by: 1000).addingSaturated(attoseconds / 1_000_000_000_000_000)
     }
-}
-
-extension Int64 {
-    /// The whole number at or below `value`, or the largest one.
-    fileprivate init(bounded value: Double) { self = value < 9e18 ? Int64(value < 0 ? 0 : value) : .max }
 }

@@ -105,7 +105,8 @@ package struct ReceiveWindow: Sendable {
     ///   - segment: The most bytes of one segment of its connection.
     package func bytesOfPlayer(for host: String, segment: Int, now: MonotonicInstant) -> Int? {
         guard segment <= Self.mostSegmentBytes, let (rate, time) = link(to: host, now) else { return nil }
-        return max(Self.leastBytesOfPlayer, Int(min(rate * Self.partOfPlayer * Double(time) / 1e9, Double(Int32.max))))
+        return max(
+            Self.leastBytesOfPlayer, Int(clamping: min(Int64(saturating: rate * Self.partOfPlayer * Double(time) / 1e9), Int64(Int32.max))))
     }
 
     /// Returns the window of a less urgent request in bytes, while windows are bounded. Nil for a
@@ -134,7 +135,7 @@ package struct ReceiveWindow: Sendable {
         guard let (rate, time) = link(to: host, now) else { return Self.leastBytes }
         let part = players == 0 && running <= 1 ? Self.partAlone : Self.part
         let seconds = max(part * Double(time), Double(Self.harmlessDelay)) / 1e9
-        return max(Self.leastBytes, Int(min(rate * seconds, Double(Int32.max))))
+        return max(Self.leastBytes, Int(clamping: min(Int64(saturating: rate * seconds), Int64(Int32.max))))
     }
 }
 

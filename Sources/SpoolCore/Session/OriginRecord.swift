@@ -33,14 +33,14 @@ struct OriginRecord: Hashable, Sendable {
     mutating func batchCame(_ fetch: FetchState, now: MonotonicInstant) {
         let elapsed = now - fetch.startedAt - (firstByte ?? 0)
         guard elapsed > .milliseconds(5), fetch.front - fetch.start > 65_536, !fetch.isPaused else { return }
-        bytesPerSecond = Int64(Double(fetch.front - fetch.start) / (Double(elapsed) / 1e9))
+        bytesPerSecond = Int64(saturating: Double(fetch.front - fetch.start) / (Double(elapsed) / 1e9))
     }
 
     /// The number of bytes that the origin would send while a new request waits for its first byte,
     /// within `bounds`.
     func joinDistance(within bounds: ClosedRange<Int64>) -> Int64 {
         guard let bytesPerAnswer else { return bounds.lowerBound }
-        return Int64(min(max(bytesPerAnswer, Double(bounds.lowerBound)), Double(bounds.upperBound)))
+        return max(bounds.lowerBound, min(Int64(saturating: bytesPerAnswer), bounds.upperBound))
     }
 
     /// The number of bytes before the end of a window at which the next may be requested beside it.

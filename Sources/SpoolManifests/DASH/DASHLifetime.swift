@@ -32,7 +32,7 @@ enum DASHLifetime {
     ///   negative duration becomes the nearest bound.
     static func milliseconds(_ text: String) -> Int64? {
         guard let seconds = DASHDuration.seconds(text) else { return nil }
-        return Int64(min(max(seconds * 1000, 0), Double(maxMilliseconds)))
+        return max(0, min(Int64(saturating: seconds * 1000), maxMilliseconds))
     }
 }
 
@@ -40,7 +40,8 @@ enum DASHLifetime {
 enum DASHDuration {
     /// Reads a duration, such as `P1DT2H3.5S`, as seconds.
     ///
-    /// - Returns: nil for other text. Years and months count as 365 and 30 days.
+    /// - Returns: nil for other text. Years and months count as 365 and 30 days. A longer duration
+    ///   than `maxSeconds` becomes that bound, so that sums of durations are finite.
     static func seconds(_ text: String) -> Double? {
         var rest = Substring(text)
         let isNegative = rest.first == "-"
@@ -60,9 +61,12 @@ enum DASHDuration {
             guard let unit = rest.popFirst(), let seconds = seconds(unit, isTime: isTime) else { return nil }
             sum += value * seconds
         }
-        guard sum.isFinite else { return nil }
+        sum = min(sum, maxSeconds)
         return isNegative ? -sum : sum
     }
+
+    /// The longest duration, in seconds: more than a century, which no stream lasts.
+    private static let maxSeconds = 1e10
 
     private static func seconds(_ unit: Character, isTime: Bool) -> Double? {
         switch (unit, isTime) {

@@ -180,7 +180,8 @@ struct DASHOutline {
         // A list at an inner level replaces those outside of it.
         let list = lists.first { element in document.children(of: element).contains { document.isDASH($0, "SegmentURL") } }
         for segment in list.map({ Array(document.children(of: $0)) }) ?? [] where document.isDASH(segment, "SegmentURL") {
-            let known = index < timeline.count ? Double(timeline[index].time - timeline[0].time) / timescale : Double(index) * duration
+            let first = timeline.first.map { Double($0.time) } ?? 0
+            let known = index < timeline.count ? (Double(timeline[index].time) - first) / timescale : Double(index) * duration
             let time = span.start + known
             if let index = document.value("index", of: segment) {
                 parts += part(index, base, range: document.value("indexRange", of: segment)).map { ($0, time) }
@@ -197,8 +198,8 @@ struct DASHOutline {
         guard let url = base.resolved(text), url.hasPrefix("http") else { return [] }
         guard let range else { return [StreamPart(url: url)] }
         let ends = range.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
-        guard ends.count == 2, let first = ends[0], let last = ends[1], last >= first else { return [StreamPart(url: url)] }
-        return [StreamPart(url: url, range: ByteRange.from(first, count: last - first + 1))]
+        guard ends.count == 2, let first = ends[0], let last = ends[1] else { return [StreamPart(url: url)] }
+        return [StreamPart(url: url, range: ByteRange(first: first, last: last))]
     }
 
     private mutating func count(_ parts: Int) throws(ParseError) {
@@ -272,12 +273,9 @@ struct DASHSegmentTimes {
     mutating func add(time start: Int64?, duration: Int64, repeats: Int64, until end: Double?) {
         if let start { time = max(0, start) }
         guard duration > 0, duration <= ByteRange.maximumOffset else { return }
-        var left = repeats
-        if repeats < 0 {
-            let count = end.map { (($0 - Double(time)) / Double(duration)).rounded(.up) - 1 } ?? 0
-            left = Int64(min(max(count, 0), Double(maxCount)))
-        }
-        while left >= 0, append() {
+        let wanted = end.map { (($0 - Double(time)) / Double(duration)).rounded(.up) } ?? 1
+        var left = repeats < 0 ? max(1, Int64(saturating: wanted)) : repeats.addingSaturated(1)
+        while left > 0, append() {
             let (next, overflow) = time.addingReportingOverflow(duration)
             guard !overflow else { return }
             time = next
@@ -289,8 +287,8 @@ struct DASHSegmentTimes {
     mutating func fill(duration: Int64, timescale: Int64, seconds: Double, last: Int64?) {
         guard duration > 0, timescale > 0, seconds > 0 else { return }
         let wanted = (seconds * Double(timescale) / Double(duration) - 0.001).rounded(.up)
-        var count = Int64(min(max(wanted, 1), Double(maxCount) + 1))
-        if let last { count = max(0, min(count, last.subtractingReportingOverflow(startNumber - 1).partialValue)) }
+        var count = max(1, min(Int64(saturating: wanted), Int64(maxCount) + 1))
+        if let last { count = max(0, min(count, last.subtractingSaturated(startNumber).addingSaturated(1))) }
         add(time: 0, duration: duration, repeats: count - 1, until: nil)
     }
 
@@ -301,7 +299,7 @@ struct DASHSegmentTimes {
             isFull = true
             return false
         }
-        segments.append(Segment(number: startNumber + Int64(segments.count), time: time))
+        segments.append(Segment(number: startNumber.addingSaturated(Int64(segments.count)), time: time))
         return true
     }
 }

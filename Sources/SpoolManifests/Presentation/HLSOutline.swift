@@ -63,7 +63,7 @@ struct HLSOutline {
         } else if line.begins(with: "#EXT-X-MAP:") {
             guard let reference = found.first, let url = Self.url(of: reference) else { return }
             let bytes = HLSAttributes(line.dropFirst(11))["BYTERANGE"].flatMap { Self.range($0.value) }
-            add(StreamPart(url: url, range: bytes.flatMap { ByteRange.from($0.offset ?? 0, count: $0.count) }))
+            add(StreamPart(url: url, range: bytes.flatMap { ByteRange(offset: $0.offset ?? 0, count: $0.count) }))
         } else if line.first == .hash {
             addOthers(found)
         } else if let reference = found.first {
@@ -87,7 +87,7 @@ struct HLSOutline {
     private mutating func segment(_ url: String) -> StreamPart {
         guard let range else { return StreamPart(url: url) }
         let previous = rangeEnd.flatMap { $0.url == url ? $0.offset : nil }
-        let part = StreamPart(url: url, range: ByteRange.from(range.offset ?? previous ?? 0, count: range.count))
+        let part = StreamPart(url: url, range: ByteRange(offset: range.offset ?? previous ?? 0, count: range.count))
         rangeEnd = part.range.map { (url, $0.upperBound) }
         return part
     }
@@ -162,13 +162,5 @@ struct HLSOutline {
         let numbers = text.trimmed.split(separator: UInt8(ascii: "@")).map { Int64($0.text) }
         guard let first = numbers.first, let count = first else { return nil }
         return (count, numbers.count > 1 ? numbers[1] : nil)
-    }
-}
-
-extension ByteRange {
-    /// The range of `count` bytes at `offset`; nil when it is empty or too large.
-    static func from(_ offset: Int64, count: Int64) -> ByteRange? {
-        guard offset >= 0, count > 0, offset <= maximumOffset, count <= maximumOffset - offset else { return nil }
-        return ByteRange(offset, offset + count)
     }
 }

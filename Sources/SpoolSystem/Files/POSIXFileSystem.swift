@@ -152,7 +152,8 @@ extension FileStatus {
         self.init(
             size: Int64(value.st_size), allocatedBytes: Int64(value.st_blocks) * 512, isDirectory: value.st_mode & S_IFMT == S_IFDIR,
             isRegular: value.st_mode & S_IFMT == S_IFREG, linkCount: Int(value.st_nlink),
-            modified: Timestamp(nanoseconds: Int64(modified.tv_sec) &* 1_000_000_000 &+ Int64(modified.tv_nsec)),
+            modified: Timestamp(
+                nanoseconds: Int64(modified.tv_sec).multipliedSaturated(by: 1_000_000_000).addingSaturated(Int64(modified.tv_nsec))),
             identity: FileIdentity(device: UInt64(truncatingIfNeeded: value.st_dev), number: UInt64(value.st_ino)))
     }
 }

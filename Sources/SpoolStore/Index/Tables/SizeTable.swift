@@ -31,12 +31,12 @@ final class SizeTable {
             insert.bind(2, bytes)
             try insert.run()
         }
-        if let sum = total { total = sum - before + bytes }
+        if let sum = total { total = sum.subtractingSaturated(before).addingSaturated(bytes) }
     }
 
     /// Removes the size of a generation.
     func remove(_ generation: GenerationID) throws(StoreError) {
-        if let sum = total { total = sum - (try size(of: generation)) }
+        if let sum = total { total = sum.subtractingSaturated(try size(of: generation)) }
         try database.run("DELETE FROM sizes WHERE generation = ?1", generation.rawValue)
     }
 
