@@ -47,11 +47,12 @@ package struct ManifestReader: Sendable {
     ///     as it is, from the bytes of that text and the role.
     ///   - replacement: Returns the new text of a reference, without escapes, or nil to keep the
     ///     bytes as they are.
+    /// - Throws: `ParseError` when the contents are not those of `bytes`, as `ManifestEdits` does.
     package func rewritten(
         _ bytes: [UInt8], _ contents: ManifestContents,
         verbatim: (UnsafeRawBufferPointer, ManifestReference.Role) -> VerbatimChange = { _, _ in .byText },
         replacement: (ManifestReference) -> String?
-    ) -> [UInt8] {
+    ) throws(ParseError) -> [UInt8] {
         var edits = contents.edits
         edits.reserve(contents.references.count)
         contents.references.forEach(
@@ -67,7 +68,7 @@ package struct ManifestReader: Sendable {
                 guard let text = replacement(reference), let written = reference.syntax.written(text) else { return }
                 edits.replace(reference.span, with: written)
             })
-        return edits.isEmpty ? bytes : edits.applied(to: bytes)
+        return edits.isEmpty ? bytes : try edits.applied(to: bytes)
     }
 }
 

@@ -26,7 +26,7 @@ struct PlayableTests {
         guard !playable.isEmpty else { return nil }
         var contents = try #require(try ManifestReader().contents(of: bytes, at: url))
         contents.offer(playable, of: outline)
-        return String(decoding: ManifestReader().rewritten(bytes, contents) { _ in nil }, as: UTF8.self)
+        return String(decoding: try ManifestReader().rewritten(bytes, contents) { _ in nil }, as: UTF8.self)
     }
 
     @Test func `a multivariant playlist offers complete variants and renditions, and no empty group`() throws {
@@ -62,6 +62,23 @@ struct PlayableTests {
         let twoPeriods = "<MPD type=\"static\"><Period>\(set)</Period><Period>\(set)</Period></MPD>"
         #expect(try Self.offered(twoPeriods, complete: [0, 1]) == nil)
         #expect(try Self.offered(twoPeriods, complete: [0, 3]) != nil)
+    }
+
+    /// Licences, clocks and alternative bases are edits of their own. They go with the element
+    /// around them.
+    @Test func `an MPD loses the edits of a representation with the representation`() throws {
+        let licence = "<ContentProtection schemeIdUri=\"urn:x\"><Laurl>license/1</Laurl></ContentProtection>"
+        let bases = "<BaseURL>http://b.example/x/</BaseURL><BaseURL>//c.example/y/</BaseURL><BaseURL>/z/</BaseURL>"
+        let low = "<Representation id=\"1\">\(bases)<SegmentList><SegmentURL media=\"/1.m4s\"/></SegmentList></Representation>"
+        let high = low.replacing("\"1\"", with: "\"2\"").replacing("<SegmentList>", with: licence + "<SegmentList>")
+        let mpd = "<MPD><Period><AdaptationSet mimeType=\"video/mp4\">\(low)\(high)</AdaptationSet></Period></MPD>"
+        let whole = try #require(try Self.offered(mpd, complete: [0, 1]))
+        #expect(whole.contains("<Laurl>https://a.example/v/license/1</Laurl>"))
+        let second = try #require(whole.firstRange(of: "<Representation id=\"2\">")).lowerBound
+        let first = try #require(whole.firstRange(of: "<Representation id=\"1\">")).lowerBound
+        let end = try #require(whole.firstRange(of: "</AdaptationSet>")).lowerBound
+        #expect(try Self.offered(mpd, complete: [0]) == String(whole[..<second] + whole[end...]))
+        #expect(try Self.offered(mpd, complete: [1]) == String(whole[..<first] + whole[second...]))
     }
 
     /// A search through all variants for each reference would take minutes here.

@@ -22,7 +22,6 @@ struct HLSSteeringTag {
 
     func remove(from contents: inout ManifestContents) {
         guard let span, isFixed || lacksIdentifier else { return }
-        contents.edits.replace(span, with: [])
-        contents.references.removeAll { span.contains($0.lowerBound) }
+        contents.remove([span])
     }
 }

@@ -44,7 +44,7 @@ package struct ExportedManifest {
         var contents = contents
         contents.remove(outline.spans(besides: offered) + outline.surplus)
         let isHLS = contents.kind.isHLS
-        let text = ManifestReader().rewritten(bytes, contents) { isHLS ? replacement(for: $0) : replacementInDASH(for: $0) }
+        let text = try ManifestReader().rewritten(bytes, contents) { isHLS ? replacement(for: $0) : replacementInDASH(for: $0) }
         try check(text, offered)
         return text
     }

@@ -60,7 +60,7 @@ extension ManifestContents {
     ///   - offered: The indices of the renditions that stay.
     package mutating func offer(_ offered: Set<Int>, of outline: StreamOutline) { remove(outline.spans(besides: offered)) }
 
-    /// Removes bytes of the manifest, with the references in them.
+    /// Removes bytes of the manifest, with the references and the edits in them.
     package mutating func remove(_ spans: [Range<Int>]) {
         var removed: [Range<Int>] = []
         for span in spans.sorted(by: { ($0.lowerBound, $1.upperBound) < ($1.lowerBound, $0.upperBound) }) {

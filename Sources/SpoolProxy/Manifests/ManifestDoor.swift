@@ -174,12 +174,13 @@ final class ManifestDoor: Sendable {
     /// Rewrites a manifest.
     ///
     /// - Returns: Nil when the bytes are no manifest, or one that is passed on as it is.
-    func rewrite(_ bytes: [UInt8], _ cause: ManifestMemo.Cause) -> ManifestMemo.Entry? {
+    /// - Throws: `.originMalformed` when it is not certain which bytes the rewritten manifest has.
+    func rewrite(_ bytes: [UInt8], _ cause: ManifestMemo.Cause) throws(CacheError) -> ManifestMemo.Entry? {
         let contents: ManifestContents?
         do { contents = try reader.contents(of: bytes, at: cause.url, variables: cause.variables) } catch { return nil }
         guard let contents else { return nil }
         pacing?.note(bytes, of: cause)
-        let entry = entry(bytes, contents, cause)
+        let entry = try entry(bytes, contents, cause)
         memory.withLock { memory in
             memory.keepVariables(of: contents, at: cause.url)
             memory.edges.update(cause.url, contents)
@@ -190,12 +191,14 @@ final class ManifestDoor: Sendable {
 
     /// Returns a manifest that offers only the renditions that play without the network, or nil
     /// when it is no manifest or nothing would change.
-    func reduce(_ inventory: PresentationInventory, _ cause: ManifestMemo.Cause) -> ManifestMemo.Entry? {
+    ///
+    /// - Throws: As `rewrite(_:_:)`.
+    func reduce(_ inventory: PresentationInventory, _ cause: ManifestMemo.Cause) throws(CacheError) -> ManifestMemo.Entry? {
         let playable = inventory.playable
         guard !playable.isEmpty, playable.count < inventory.outline.renditions.count else { return nil }
         guard var contents = try? reader.contents(of: inventory.bytes, at: cause.url, variables: cause.variables) else { return nil }
         contents.offer(playable, of: inventory.outline)
-        var entry = entry(inventory.bytes, contents, cause)
+        var entry = try entry(inventory.bytes, contents, cause)
         entry.isReduced = true
         return entry
     }
@@ -212,12 +215,16 @@ final class ManifestDoor: Sendable {
         return false
     }
 
-    private func entry(_ bytes: [UInt8], _ contents: ManifestContents, _ cause: ManifestMemo.Cause) -> ManifestMemo.Entry {
+    private func entry(_ bytes: [UInt8], _ contents: ManifestContents, _ cause: ManifestMemo.Cause) throws(CacheError) -> ManifestMemo.Entry
+    {
         let origin = Self.parsed(cause.url)?.origin
         let address = ManifestAddress(
             rules: rules, prefix: prefix, isPathForm: cause.isPathForm, home: cause.home, authority: cause.authority,
             mayLead: { [self] in mayLead(cause.key, from: origin, to: $0) }, proof: proof)
-        let body = reader.rewritten(bytes, contents, verbatim: address.change, replacement: address.replacement)
+        let body: [UInt8]
+        do throws(ParseError) {
+            body = try reader.rewritten(bytes, contents, verbatim: address.change, replacement: address.replacement)
+        } catch { throw CacheError(.originMalformed, "can't rewrite the manifest \(cause.key): \(error)", key: cause.key, cause: error) }
         let check = body.withUnsafeBytes { CRC32C.of($0) }
         let tag = "\"spool-\(String(cause.generation.rawValue, radix: 36))-\(String(check, radix: 36))-\(body.count)\""
         return ManifestMemo.Entry(cause: cause, body: body, tag: tag, contents: contents)

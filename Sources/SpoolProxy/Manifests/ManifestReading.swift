@@ -89,7 +89,9 @@ final class ManifestReading {
 
     /// Goes on with the bytes that `reader` has now.
     func step(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) -> Step {
-        if let offline { return offline.entry.map { .manifest($0) } ?? .wait }
+        if let offline {
+            do throws(CacheError) { return try offline.entry.map { .manifest($0) } ?? .wait } catch { return .failed(error) }
+        }
         guard bytes != nil || mayBeManifest(representation, reader) else { return .other }
         if bytes == nil {
             if suspicion(representation) == .named, let path = redirect(of: representation) { return .elsewhere(path: path) }
@@ -120,8 +122,10 @@ final class ManifestReading {
         case .complete: break
         }
         let cause = door.cause(key, url: url, generation: generation, request: request)
-        guard let entry = door.rewrite(bytes.bytes, cause) else { return .bytes(bytes.bytes) }
-        return finish(entry, reader, representation)
+        do throws(CacheError) {
+            guard let entry = try door.rewrite(bytes.bytes, cause) else { return .bytes(bytes.bytes) }
+            return finish(entry, reader, representation)
+        } catch { return .failed(error) }
     }
 
     /// Judges the age of the manifest, and the URL by which the client has it.

@@ -26,9 +26,13 @@ final class OfflineOffer {
         }
     }
 
-    /// The manifest for the player, or nil while the look is under way.
+    /// The manifest for the player, or nil while the look is under way. It throws as
+    /// `ManifestDoor.reduce(_:_:)`.
     var entry: ManifestMemo.Entry? {
-        guard let inventory = found.withLock({ $0 }) else { return nil }
-        return inventory.flatMap { door.reduce($0, whole.cause) } ?? whole
+        get throws(CacheError) {
+            guard let found = found.withLock({ $0 }) else { return nil }
+            guard let inventory = found, let reduced = try door.reduce(inventory, whole.cause) else { return whole }
+            return reduced
+        }
     }
 }

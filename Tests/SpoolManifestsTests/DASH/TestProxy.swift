@@ -27,7 +27,7 @@ enum TestProxy {
     /// Rewrites a document as the HTTP door does. Returns nil when it passes the document on.
     static func rewritten(_ bytes: [UInt8], at url: String) throws -> [UInt8]? {
         guard let contents = try DASHManifest.contents(of: bytes, at: url) else { return nil }
-        return ManifestReader().rewritten(bytes, contents) { reference in
+        return try ManifestReader().rewritten(bytes, contents) { reference in
             guard let target = reference.url.flatMap(Self.url) else { return nil }
             return reference.role == .fragment ? target : String(target.dropFirst("http://127.0.0.1:8080".count))
         }

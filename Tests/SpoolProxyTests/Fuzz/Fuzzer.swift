@@ -8,7 +8,8 @@ import SpoolTesting
 struct Fuzzer {
     let seed: UInt64
     private let random: SeededRandom
-    private let seeds: [[UInt8]]
+    /// The texts of the corpus.
+    let originals: [[UInt8]]
     private let rounds: Int
 
     /// The longest derived text, in bytes.
@@ -20,15 +21,15 @@ struct Fuzzer {
     init(_ corpora: String..., rounds: Int = 2000) throws {
         seed = Seeds.list(count: 1)[0]
         random = SeededRandom(seed: seed)
-        seeds = try corpora.flatMap(Self.corpus)
+        originals = try corpora.flatMap(Self.corpus)
         self.rounds = rounds * max(1, ProcessInfo.processInfo.environment["SPOOL_FUZZ"].flatMap { Int($0) } ?? 1)
     }
 
     /// Calls `body` with every text of the corpus, then with the derived ones.
     func run(_ body: ([UInt8]) throws -> Void) rethrows {
-        for seed in seeds { try body(seed) }
+        for text in originals { try body(text) }
         for _ in 0..<rounds {
-            var text = seeds[below(seeds.count)]
+            var text = originals[below(originals.count)]
             for _ in 0...below(4) { change(&text) }
             try body(Array(text.prefix(Self.maxBytes)))
         }
@@ -49,7 +50,7 @@ struct Fuzzer {
         case 2: text.insert(contentsOf: Self.snippets[below(Self.snippets.count)].utf8, at: place)
         case 3: text.insert(contentsOf: text[place...].prefix(64), at: place)
         case 4: text.removeSubrange(place...)
-        case 5: text += seeds[below(seeds.count)]
+        case 5: text += originals[below(originals.count)]
         case 6: text.insert(contentsOf: [UInt8](repeating: UInt8(below(256)), count: 1 + below(300)), at: place)
         case 7: replaceNumber(in: &text, from: place)
         default: text.insert(UInt8(below(256)), at: place)

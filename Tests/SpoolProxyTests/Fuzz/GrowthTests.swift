@@ -89,7 +89,7 @@ import Testing
     private static let manifest: @Sendable ([UInt8]) -> Void = { bytes in
         let reader = ManifestReader()
         guard let contents = try? reader.contents(of: bytes, at: "https://a.example/b/c.m3u8") else { return }
-        _ = reader.rewritten(bytes, contents) { $0.url }
+        _ = try? reader.rewritten(bytes, contents) { $0.url }
     }
 
     private static let bytewise: @Sendable ([UInt8]) -> Void = { bytes in

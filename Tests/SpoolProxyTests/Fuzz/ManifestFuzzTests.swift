@@ -10,7 +10,7 @@ import Testing
     @Test func `every reference of a broken manifest lies in it, in order, and nothing else changes`() throws {
         let fuzzer = try Fuzzer("manifests", rounds: 4000)
         let reader = ManifestReader()
-        fuzzer.run { (bytes: [UInt8]) in
+        try fuzzer.run { (bytes: [UInt8]) in
             let contents: ManifestContents?
             do { contents = try reader.contents(of: bytes, at: url, variables: ["i": "https://cdn.example"]) } catch { return }
             guard let contents else { return }
@@ -22,9 +22,9 @@ import Testing
                 }
                 position = reference.span.upperBound
             }
-            let rewritten = reader.rewritten(bytes, contents) { $0.url.map { "/proxied?\($0.utf8.count)" } }
-            let unchanged = reader.rewritten(bytes, contents) { _ in nil }
-            let again = reader.rewritten(bytes, contents) { $0.url.map { "/proxied?\($0.utf8.count)" } }
+            let rewritten = try reader.rewritten(bytes, contents) { $0.url.map { "/proxied?\($0.utf8.count)" } }
+            let unchanged = try reader.rewritten(bytes, contents) { _ in nil }
+            let again = try reader.rewritten(bytes, contents) { $0.url.map { "/proxied?\($0.utf8.count)" } }
             if rewritten != again || (contents.edits.isEmpty && unchanged != bytes) {
                 Issue.record("another result; seed \(fuzzer.seed): \(bytes)")
             }
