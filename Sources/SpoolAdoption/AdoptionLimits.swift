@@ -16,6 +16,9 @@ package struct AdoptionLimits: Sendable {
     package var depth = 64
     /// The most bytes of one URL.
     package var urlBytes = 16 << 10
+    /// The most fields and stored parts of all resources of one index file together. Resources may
+    /// share them, as values do.
+    package var members = 4 << 20
     /// The most stored parts of one resource.
     package var parts = 100_000
     /// The most files in the directory of a store.

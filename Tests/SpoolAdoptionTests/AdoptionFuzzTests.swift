@@ -86,7 +86,9 @@ import Testing
             end = part.range.upperBound
         }
         return resource.twins.allSatisfy { twin in
-            [twin.first, twin.second].allSatisfy { $0.range == twin.first.range && $0.offset + $0.range.count <= files[$0.path] ?? 0 }
+            let parts = resource.parts(in: twin.range)
+            return twin.offset + twin.range.count <= files[twin.path] ?? 0 && parts.first?.range.lowerBound == twin.range.lowerBound
+                && parts.last?.range.upperBound == twin.range.upperBound
         }
     }
 

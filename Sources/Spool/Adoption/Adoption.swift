@@ -112,7 +112,7 @@ package final class Adoption: Sendable {
                         if let reason = missingRoom(needed, try room.get()) { return end(resource, .leftOut(reason)) }
                         if options.isDryRun {
                             state.withLock { state in
-                                state.plannedBytes += needed
+                                state.plannedBytes = state.plannedBytes.addingSaturated(needed)
                                 state.plannedCount += 1
                             }
                             end(resource, .taken(bytes: resource.bytes, length: resource.length))
@@ -179,7 +179,7 @@ package final class Adoption: Sendable {
             options: options, version: version)
         let report: @Sendable (Int64) -> Void = { [self] bytes in
             let now = state.withLock { state in
-                state.progress.doneBytes += bytes
+                state.progress.doneBytes = state.progress.doneBytes.addingSaturated(bytes)
                 return state.progress
             }
             progress(now)
@@ -217,26 +217,29 @@ package final class Adoption: Sendable {
     /// The reason why two files can't be of one version, or nil.
     private func disagreement(_ resource: ForeignResource) -> String? {
         do throws(SystemError) {
-            for twin in resource.twins where try !areEqual(twin) {
-                return "two of its files, \(twin.first.path) and \(twin.second.path), have different bytes at the same place"
+            for twin in resource.twins {
+                for part in resource.parts(in: twin.range) where try !areEqual(part, twin.part(part.range)) {
+                    return "two of its files, \(part.path) and \(twin.path), have different bytes at the same place"
+                }
             }
             return nil
         } catch { return "can't read it: \(error)" }
     }
 
-    private func areEqual(_ twin: ForeignResource.Twin) throws(SystemError) -> Bool {
+    /// Whether the bytes of two parts with one range are equal.
+    private func areEqual(_ a: ForeignResource.Part, _ b: ForeignResource.Part) throws(SystemError) -> Bool {
         let system = POSIXFileSystem()
-        let first = try system.open(directory + "/" + twin.first.path, .read)
-        let second = try system.open(directory + "/" + twin.second.path, .read)
+        let first = try system.open(directory + "/" + a.path, .read)
+        let second = try system.open(directory + "/" + b.path, .read)
         var done: Int64 = 0
-        while done < twin.first.range.count {
-            let count = Int(min(Self.comparedBytes, twin.first.range.count - done))
+        while done < a.range.count {
+            let count = Int(min(Self.comparedBytes, a.range.count.subtractingSaturated(done)))
             let (left, right) = (
-                try Self.bytes(of: first, at: twin.first.offset + done, count),
-                try Self.bytes(of: second, at: twin.second.offset + done, count)
+                try Self.bytes(of: first, at: a.offset.addingSaturated(done), count),
+                try Self.bytes(of: second, at: b.offset.addingSaturated(done), count)
             )
             guard left == right, left.count == count, !cancellation.isCancelled else { return cancellation.isCancelled }
-            done += Int64(count)
+            done = done.addingSaturated(Int64(count))
         }
         return true
     }

@@ -76,6 +76,14 @@ package struct KeyedArchive: Sendable {
         }
     }
 
+    /// The number of elements or members of a container; 0 for any other object.
+    package func count(_ object: Object?) -> Int {
+        guard let object, case .dictionary(let members) = table[object.number], let number = members["NS.objects"],
+            case .array(let elements) = table[number]
+        else { return 0 }
+        return elements.count
+    }
+
     /// The elements of an array or a set.
     package func elements(_ object: Object) -> [Object]? {
         guard case .dictionary(let members) = table[object.number], let number = members["NS.objects"],

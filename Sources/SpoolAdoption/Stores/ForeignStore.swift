@@ -21,12 +21,6 @@ package struct ForeignResource: Hashable, Sendable {
         package var range: ByteRange
     }
 
-    /// Bytes that two files have. A resource is of one version only if they are equal.
-    package struct Twin: Hashable, Sendable {
-        package var first: Part
-        package var second: Part
-    }
-
     /// The entry in the index or the path of the file, for reports.
     package var name: String
     /// The URL, as the index has it.
@@ -39,11 +33,12 @@ package struct ForeignResource: Hashable, Sendable {
     package var validator = Validator.none
     /// The stored parts in ascending order. They do not overlap.
     package var parts: [Part] = []
-    /// The bytes that are stored twice.
-    package var twins: [Twin] = []
+    /// The bytes of further files that the parts have, too; at most one twin for each file. A
+    /// resource is of one version only if they are equal to those of the parts.
+    package var twins: [Part] = []
 
     /// The number of stored bytes.
-    package var bytes: Int64 { parts.reduce(0) { $0 + $1.range.count } }
+    package var bytes: Int64 { parts.lazy.map(\.range.count).saturatedSum }
     /// Whether every byte is stored.
     package var isComplete: Bool { bytes == length }
 }
@@ -86,24 +81,37 @@ package struct ForeignStore: Hashable, Sendable {
 
 extension ForeignRefusal: Error {}
 
+extension ForeignResource.Part {
+    /// The bytes of this part that are in `range`, which lies inside of the part.
+    package func part(_ range: ByteRange) -> Self {
+        Self(path: path, offset: offset.addingSaturated(range.lowerBound.subtractingSaturated(self.range.lowerBound)), range: range)
+    }
+}
+
 extension ForeignResource {
-    /// Adds the bytes of a file from `start` on. Bytes that an earlier part has become twins.
+    /// Adds the bytes of a file. Bytes that the earlier parts have become a twin.
     ///
-    /// Parts come in ascending order of their beginnings.
+    /// Files come in ascending order of their beginnings.
+    /// - Complexity: O(1). The parts that a twin is compared with are found when it is read.
     mutating func add(path: String, fileOffset: Int64 = 0, _ range: ByteRange) {
         let covered = parts.last?.range.upperBound ?? 0
-        for part in parts.reversed() {
-            guard part.range.upperBound > range.lowerBound else { break }
-            guard let shared = ByteRange(max(part.range.lowerBound, range.lowerBound), min(part.range.upperBound, range.upperBound)) else {
-                continue
-            }
-            twins.append(
-                Twin(
-                    first: Part(path: part.path, offset: part.offset + shared.lowerBound - part.range.lowerBound, range: shared),
-                    second: Part(path: path, offset: fileOffset + shared.lowerBound - range.lowerBound, range: shared)))
+        let file = Part(path: path, offset: fileOffset, range: range)
+        if let twin = ByteRange(range.lowerBound, min(covered, range.upperBound)) { twins += [file.part(twin)] }
+        if let new = ByteRange(max(covered, range.lowerBound), range.upperBound) { parts += [file.part(new)] }
+    }
+
+    /// The parts of the resource that have bytes of `range`, cut to it.
+    ///
+    /// - Complexity: O(log *n* + *m*), *m* being the number of those parts.
+    package func parts(in range: ByteRange) -> [Part] {
+        var (low, high) = (0, parts.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if parts[middle].range.upperBound <= range.lowerBound { low = middle + 1 } else { high = middle }
         }
-        guard let new = ByteRange(max(covered, range.lowerBound), range.upperBound) else { return }
-        parts.append(Part(path: path, offset: fileOffset + new.lowerBound - range.lowerBound, range: new))
+        return parts[low...].prefix { $0.range.lowerBound < range.upperBound }.compactMap { part in
+            part.range.intersection(range).map(part.part)
+        }
     }
 
     /// Adds the stored ranges of one sparse file, which has each byte at its own offset.
@@ -111,7 +119,8 @@ extension ForeignResource {
     /// - Returns: The reason why the ranges and the file do not fit, or nil.
     mutating func add(_ ranges: [(location: Int64, length: Int64)], of path: String, fileBytes: Int64) -> String? {
         var stored = ByteRangeSet()
-        for (location, count) in ranges where count != 0 {
+        // In order, each range is added at the end.
+        for (location, count) in ranges.sorted(by: { $0.location < $1.location }) where count != 0 {
             let (end, isBeyond) = location.addingReportingOverflow(count)
             guard !isBeyond, location >= 0, count > 0, end <= length, let range = ByteRange(location, end) else {
                 return "its index has a range outside its \(length) bytes"

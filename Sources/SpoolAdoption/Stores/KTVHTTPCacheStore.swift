@@ -30,8 +30,11 @@ package enum KTVHTTPCacheStore {
         let archive = try KeyedArchive(bytes, limits: limits)
         guard let units = archive.elements(archive.root) else { throw ParseError(offset: 0, expected: "an array of units") }
         var store = ForeignStore(.ktvHTTPCache)
+        var members = 0
         for (number, unit) in units.enumerated() {
             let name = "\(prefix)\(archiveName)#\(number + 1)"
+            for list in ["responseHeaderFields", "unitItems"] { members += archive.count(archive.member(list, of: unit)) }
+            guard members <= limits.members else { throw ParseError(offset: 0, expected: "at most \(limits.members) fields and parts") }
             store.add(Result { () throws(ForeignRefusal) in try resource(unit, named: name, archive, prefix, files, limits) })
         }
         return store
@@ -79,14 +82,24 @@ package enum KTVHTTPCacheStore {
     ) throws(ForeignRefusal) -> [Item] {
         guard items.count <= limits.parts else { throw ForeignRefusal(name: name, url: url, "it has more than \(limits.parts) parts") }
         var found: [Item] = []
+        var offsets: [String: Int64] = [:]
         for item in items {
             guard let path = archive.member("relativePath", of: item).flatMap(archive.text), let place = place(path),
                 let offset = archive.member("offset", of: item).flatMap(archive.integer)
             else { throw ForeignRefusal(name: name, url: url, "an entry of it has no path or no offset", isDamaged: true) }
             guard let bytes = files[prefix + place], bytes > 0 else { continue }
+            // Each file is one response, so it is read once.
+            guard offsets.updateValue(offset, forKey: place) ?? offset == offset else {
+                throw ForeignRefusal(name: name, url: url, "two entries of it have one file", isDamaged: true)
+            }
             found.append(Item(path: prefix + place, offset: offset, bytes: bytes))
         }
-        return found.sorted { ($0.offset, $1.bytes, $0.path) < ($1.offset, $0.bytes, $1.path) }
+        let sorted = found.sorted { ($0.offset, $1.bytes, $0.path) < ($1.offset, $0.bytes, $1.path) }
+        var last: String?
+        return sorted.filter { item in
+            defer { last = item.path }
+            return item.path != last
+        }
     }
 
     /// The path below the directory of the library: the directory of the URL and the name of the
