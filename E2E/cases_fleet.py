@@ -3,7 +3,7 @@
 import http.client
 import os
 
-from fleet import TOKEN, Fleet
+from fleet import SEGMENTS, TOKEN, Fleet
 from harness import CaseList, expect, expect_equal
 
 CASES = CaseList()
@@ -76,6 +76,34 @@ def _(t):
 @case("every byte leaves the origin once for three nodes behind nginx", "nginx", is_about_cache=True)
 def _(t):
     once(t, "nginx")
+
+
+def across(t, kind):
+    with Fleet(t, kind, BODY_BYTES) as fleet:
+        # Playlists of two clients: the second one gets everything from the nodes.
+        for _ in range(2):
+            status, playlist, _ = fleet.get("/show.m3u8")
+            paths = [line for line in playlist.decode().splitlines() if line and not line.startswith("#")]
+            expect_equal((status, len(paths)), (200, SEGMENTS), "the playlist")
+            for number, path in enumerate(paths):
+                status, body, is_short = fleet.get_path(path)
+                expect_equal((status, is_short), (200, False), f"the answer for {path}")
+                expect(body == fleet.segments.body(f"/show-{number}.ts"), f"the bytes of {path} differ")
+        sent = fleet.segments.take_sent()
+        expect_equal(set(sent.values()), {BODY_BYTES}, "bytes of each segment that left their origin")
+        expect_equal(len(sent), SEGMENTS, "segments that left their origin")
+        for place in ("", "api/resources", "metrics"):
+            expect_equal(fleet.get_path(f"/{TOKEN}/_spool/{place}")[0], 404, f"a node's own page /_spool/{place}")
+
+
+@case("segments at another host than their playlist come through HAProxy and its nodes, once each", "haproxy", is_about_cache=True)
+def _(t):
+    across(t, "haproxy")
+
+
+@case("segments at another host than their playlist come through nginx and its nodes, once each", "nginx", is_about_cache=True)
+def _(t):
+    across(t, "nginx")
 
 
 @case("a node that dies costs its share and no wrong byte", "haproxy", is_about_cache=True)

@@ -20,6 +20,9 @@ from proxy import Spool
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
 TOKEN = "fleet-token"
 START_SECONDS = 10
+PLAYLIST = "application/vnd.apple.mpegurl"
+# The segments of a playlist.
+SEGMENTS = 6
 # The clients that ask at the same time.
 CLIENTS = 8
 
@@ -29,6 +32,8 @@ class CountingOrigin:
 
     def __init__(self, body_bytes):
         self.body_bytes = body_bytes
+        # The origin of the segments that the playlists here name.
+        self.playlists_of = None
         self.sent = {}
         # Requests that were answered with 304.
         self.confirmed = 0
@@ -57,7 +62,7 @@ class CountingOrigin:
                     first, last = int(match[1]), int(match[2] or len(body) - 1)
                     whole, body, status = len(body), body[first:last + 1], 206
                 self.send_response(status)
-                self.send_header("Content-Type", "video/mp4")
+                self.send_header("Content-Type", PLAYLIST if self.path.endswith(".m3u8") else "video/mp4")
                 self.send_header("Content-Length", str(len(body)))
                 self.send_header("Cache-Control", control)
                 self.send_header("ETag", tag)
@@ -88,6 +93,9 @@ class CountingOrigin:
         return f"127.0.0.1:{self.server.server_port}"
 
     def body(self, path):
+        if path.endswith(".m3u8"):
+            lines = [f"#EXTINF:4,\nhttp://{self.playlists_of.authority}{path[:-5]}-{number}.ts" for number in range(SEGMENTS)]
+            return "\n".join(["#EXTM3U", "#EXT-X-TARGETDURATION:4", *lines, "#EXT-X-ENDLIST", ""]).encode()
         return random.Random(f"{path} {self.versions.get(path, '')}").randbytes(self.body_bytes)
 
     def take_sent(self):
@@ -193,6 +201,10 @@ class Fleet:
         self.directory = context.directory / f"fleet-{kind}"
         self.directory.mkdir()
         self.origin = CountingOrigin(body_bytes)
+        # A second host, whose segments the playlists of the first one name.
+        self.segments = CountingOrigin(body_bytes)
+        self.origin.playlists_of = self.segments
+        self.origins = [self.origin, self.segments]
         self.options = options
         self.nodes = []
         self.balancer = Balancer(kind, context.program(kind), self.directory / "balancer")
@@ -214,7 +226,8 @@ class Fleet:
         self.balancer.close()
         for node in self.nodes:
             node.close()
-        self.origin.close()
+        for origin in self.origins:
+            origin.close()
 
     def add_node(self):
         directory = self.directory / f"node{len(self.nodes) + 1}"
@@ -229,9 +242,13 @@ class Fleet:
 
     def get(self, name, byte_range=None):
         """Returns status, body and whether the body is short of its length, through the balancer."""
+        return self.get_path(self.path(name), byte_range)
+
+    def get_path(self, path, byte_range=None):
+        """The same for a path at the balancer."""
         client = http.client.HTTPConnection("127.0.0.1", self.balancer.port, timeout=60)
         try:
-            client.request("GET", self.path(name), headers={"Range": f"bytes={byte_range[0]}-{byte_range[1]}"} if byte_range else {})
+            client.request("GET", path, headers={"Range": f"bytes={byte_range[0]}-{byte_range[1]}"} if byte_range else {})
             answer = client.getresponse()
             try:
                 return answer.status, answer.read(), False
