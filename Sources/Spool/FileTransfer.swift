@@ -12,8 +12,6 @@ public struct ExportOptions: Sendable {
     /// A link takes no time and no room, but it is the same file: writing to it damages the stored
     /// bytes. It stays complete when the resource is evicted. The default is false.
     public var mayLink = false
-    /// Whether the file may have holes where no bytes are stored.
-    package var mayHaveGaps = false
 
     /// Creates the default options.
     public init() {}

@@ -37,9 +37,6 @@ package struct ManifestReader: Sendable {
         HLSPlaylist.isPlaylist(bytes) || bytes.first == .openBrace || bytes.first == UInt8(ascii: "<") || bytes.begins(with: "\u{FEFF}<")
     }
 
-    /// Whether a whole document is a playlist of HLS.
-    package static func isHLS(_ bytes: [UInt8]) -> Bool { HLSPlaylist.isPlaylist(bytes) }
-
     /// Returns the manifest with other references.
     ///
     /// - Parameters:

@@ -101,7 +101,7 @@ final class FileExport: Sendable {
                 return fail(.notStored, "its end is not known yet; read it to its end first")
             }
             let missing = length - found.stored.spans.totalBytes
-            guard missing == 0 || options.mayHaveGaps else {
+            guard missing == 0 else {
                 return fail(.notStored, "\(missing) of its \(length) bytes are not stored; read it to its end first")
             }
             let source = Source(stored: found.stored, length: length, file: found.file, plainPath: found.plainPath)
@@ -270,7 +270,6 @@ final class FileExport: Sendable {
 
     private func finish(_ source: Source, _ target: Target) {
         onDataLane(source) { [self] () throws(SystemError) in
-            if options.mayHaveGaps, try target.draft.status().size != source.length { try target.draft.truncate(to: source.length) }
             try target.draft.finish(isReplacing: options.replacesExisting)
             done(
                 .success(

@@ -17,14 +17,10 @@ package struct PresentationInventory: Sendable {
     package struct Member: Sendable {
         package var stored: ByteRangeSet
         package var isComplete: Bool
-        package var isPinned: Bool
-        package var contentType: String?
     }
 
     /// The manifest that names all others.
     package var manifest: ResourceStatus
-    /// The URL that the references of the manifest are resolved against.
-    package var baseURL: String
     package var bytes: [UInt8]
     package var outline: StreamOutline
     /// The stored parts of the renditions of the outline, in its order.
@@ -35,7 +31,6 @@ package struct PresentationInventory: Sendable {
 
     init(manifest: ResourceStatus, text: StoredText.Text, outline: StreamOutline) {
         self.manifest = manifest
-        baseURL = text.url
         bytes = text.bytes
         self.outline = outline
         add(manifest)
@@ -50,8 +45,7 @@ package struct PresentationInventory: Sendable {
     mutating func add(_ status: ResourceStatus) {
         guard members[status.key] == nil else { return }
         keys.append(status.key)
-        members[status.key] = Member(
-            stored: status.stored, isComplete: status.isComplete, isPinned: status.isPinned, contentType: status.representation.contentType)
+        members[status.key] = Member(stored: status.stored, isComplete: status.isComplete)
     }
 
     /// Whether every byte of a part is stored in the resource with this key.

@@ -19,8 +19,7 @@ struct ExportCommand: Command {
             "Every stored byte is checked on the way, and opened where the store is encrypted. The file is a clone of the store's where the"
                 + " file system knows clones, else a copy. It gets its name when it is complete. Nothing is fetched: 'spool get' does that.",
             "FILE may be a directory: then the file has the name that the URL has.",
-            "With the URL of a manifest, FILE is a folder: the presentation plays from there through any web server. It has the complete"
-                + " variants, their keys included.",
+            "A presentation of HLS or DASH is many resources and no file. It plays without the network through 'spool serve'.",
         ],
         operands: .init(usage: "URL|KEY FILE", count: 2...2, completion: .files),
         flags: CacheSettings.store + KeySettings.names + [replace, link, json],
@@ -51,34 +50,18 @@ struct ExportCommand: Command {
         let cache = try settings.openToRead()
         let interruption = try await Interruption.install()
         return try await cache.closing {
-            if let presentation = try await cache.presentations.status(of: settings.key(name)) {
-                return try await export(presentation, from: cache, interruption)
-            }
+            let key = settings.key(name)
+            guard try await cache.presentations.status(of: key) == nil else { throw Self.presentation(key) }
             return try await export(from: cache, to: try path(), interruption)
         }
     }
 
-    /// Exports a presentation as a folder. An interruption leaves the files that were finished.
-    private func export(
-        _ presentation: PresentationStatus, from cache: MediaCache, _ interruption: Interruption
-    ) async throws -> ExitCode {
-        let file = file, options = options
-        let line = SharedProgress(name: file, total: presentation.storedBytes)
-        let task = Task { try await cache.presentations.export(presentation.key, to: file, options: options, progress: line.add) }
-        interruption.onFirst { task.cancel() }
-        do {
-            let exported = try await task.value
-            line.clear()
-            let text = "exported \(exported.key) to \(exported.path) (\(ByteCount.text(exported.bytes)) in \(exported.fileCount) files)\n"
-            let files = Int64(exported.fileCount)
-            try OutputStream.output.write(isJSON ? json(exported.key, exported.path, exported.bytes) { $0.field("files", files) } : text)
-            return .success
-        } catch {
-            line.clear()
-            if let signal = interruption.signal { throw Failure("interrupted; the folder has no manifest yet", .signal(signal)) }
-            if let error = error as? CacheError, error.code == .exists { throw Failure.naming(Self.replace, error: error) }
-            throw error
-        }
+    /// The error for the URL of a manifest.
+    private static func presentation(_ key: ResourceKey) -> Failure {
+        Failure(
+            "\(key) is the manifest of a presentation, and 'spool export' makes a file of one resource; play it without the network through"
+                + " 'spool serve', or make one file of it from there: ffmpeg -i PROXIED-URL -c copy FILE",
+            .usage, name: CacheError.Code.unsupportedURL.rawValue, url: key.string)
     }
 
     private func path() throws -> String {
@@ -104,19 +87,18 @@ struct ExportCommand: Command {
         if case .failure(let error) = result, error.code == .exists { throw Failure.naming(Self.replace, error: error) }
         let exported = try result.get()
         let text = "exported \(key) to \(path) (\(ByteCount.text(exported.bytes)), \(exported.method.words))\n"
-        let method = exported.method.rawValue
-        try OutputStream.output.write(isJSON ? json(key, path, exported.bytes) { $0.field("method", method) } : text)
+        try OutputStream.output.write(isJSON ? json(key, path, exported) : text)
         return .success
     }
 
-    private func json(_ key: ResourceKey, _ path: String, _ bytes: Int64, _ others: (inout JSONWriter) -> Void) -> String {
+    private func json(_ key: ResourceKey, _ path: String, _ exported: ExportedFile) -> String {
         var json = JSONWriter()
         json.object { json in
             json.field("key", key.string)
             json.field("url", key.string)
             json.field("path", path)
-            json.field("bytes", bytes)
-            others(&json)
+            json.field("bytes", exported.bytes)
+            json.field("method", exported.method.rawValue)
         }
         return json.text + "\n"
     }

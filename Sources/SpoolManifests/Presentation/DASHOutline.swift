@@ -61,16 +61,11 @@ struct DASHOutline {
     }
 
     /// The base of a level. Of several alternatives, the first is taken.
-    private mutating func base(of element: Int, below outer: ManifestBase) -> ManifestBase {
-        var taken: ManifestBase?
+    private func base(of element: Int, below outer: ManifestBase) -> ManifestBase {
         for child in document.children(of: element) where document.isDASH(child, "BaseURL") {
-            if taken == nil, let text = document.text(of: child)?.text, let next = DASHBase(base: outer).appending(text) {
-                taken = next.base
-            } else {
-                outline.surplus.append(document.elements[child].span)
-            }
+            if let text = document.text(of: child)?.text, let next = DASHBase(base: outer).appending(text) { return next.base }
         }
-        return taken ?? outer
+        return outer
     }
 
     private func kind(of representation: Int, in set: Int) -> StreamRendition.Kind {

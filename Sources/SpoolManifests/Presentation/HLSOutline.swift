@@ -56,8 +56,6 @@ struct HLSOutline {
             duration = Self.duration(line.dropFirst(8))
         } else if line.begins(with: "#EXT-X-BYTERANGE:") {
             range = Self.range(line.dropFirst(17))
-        } else if line.begins(with: "#EXT-X-DEFINE:") {
-            if HLSAttributes(line.dropFirst(14))["QUERYPARAM"] != nil { outline.surplus.append(span) }
         } else if line.begins(with: "#EXT-X-GAP") {
             isGap = true
         } else if line.begins(with: "#EXT-X-MAP:") {

@@ -68,9 +68,6 @@ package struct StreamOutline: Hashable, Sendable {
     package var variables: [String: String] = [:]
     /// The groups of sound with a rendition inside of the variants themselves (HLS).
     package var groupsInside: Set<String> = []
-    /// The bytes that a copy of the manifest at another place must not have: alternative bases
-    /// (DASH), and definitions that read the query of its URL (HLS).
-    package var surplus: [Range<Int>] = []
     /// Whether the manifest lists playlists and no segments (HLS).
     package var isMultivariant = false
     /// Whether the stream still grows, so that it cannot be complete.
