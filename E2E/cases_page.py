@@ -69,7 +69,7 @@ def _(t):
         browser.until(f"document.querySelector('{CARD} .tools').hidden", "the actions are gone")
 
 
-@case("chromium: pin, fetch, verify, export and remove work by the pointer", "chromium", is_about_cache=True)
+@case("chromium: pin, fetch, verify and remove work by the pointer", "chromium", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["faststart.mp4"]
     fill(proxy.url(t.media["vbr.mp3"].name))
@@ -89,11 +89,6 @@ def _(t):
         browser.until(f"document.querySelector('{CARD} .state').textContent === 'complete'", "the film is complete")
         browser.click("[data-verb=verify]")
         browser.until("[...document.querySelectorAll('.job p')].some(job => job.textContent.includes('are sound'))", "the film is verified")
-        browser.click("[data-verb=export]")
-        exported = browser.downloads / file.name
-        browser.until(f"document.querySelector('{CARD} [role=status]').textContent.includes('download')", "the download begins")
-        wait_for_file(browser, exported, file.size)
-        expect_equal(exported.read_bytes(), Path(file.path).read_bytes(), "the exported bytes")
         browser.click("[data-verb=remove]")
         browser.until("document.getElementById('question').open", "the question")
         browser.click("#question [value=keep]")
@@ -285,14 +280,6 @@ def processor_seconds(proxy):
     """Returns the processor time of the proxy's process."""
     fields = Path(f"/proc/{proxy.process.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / 100
-
-
-def wait_for_file(browser, path, size):
-    for _ in range(600):
-        if path.exists() and path.stat().st_size == size:
-            return
-        browser.evaluate("await new Promise(done => setTimeout(done, 100))")
-    expect(False, f"no download: {[str(file) for file in browser.downloads.iterdir()]}")
 
 
 # The attempts of a page that is not the proxy's. Each returns whether anything could be read.

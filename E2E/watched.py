@@ -21,9 +21,6 @@ class WatchedChromium(Chromium):
         self.seen = []
         for domain in ("Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        self.downloads = Path(self.profile) / "downloads"
-        self.downloads.mkdir()
-        self.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(self.downloads))
 
     def look(self, width, dark):
         """Sets the width of the window and the colours."""

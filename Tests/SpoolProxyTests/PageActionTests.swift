@@ -329,49 +329,6 @@ import Testing
         scene.world.gate.open()
     }
 
-    @Test func `an export downloads the stored bytes, once, and asks no origin`() throws {
-        let film = VirtualResource.film("My%20film%22.mp4")
-        var scene = try Scene([film], isTimed: true)
-        defer { scene.world.stop() }
-        try scene.logIn()
-        _ = try scene.world.get(film.target, ["Range": "bytes=0-9"])
-        let key = film.url.replacingOccurrences(of: "%", with: "%25")
-        if try scene.world.status(of: film.url)?.isComplete == false {
-            #expect(try scene.act("export?key=\(key)").status == 409)
-        }
-        _ = try scene.world.get(film.target)
-        try scene.world.wait(for: film.url) { $0.isComplete && $0.fetches == 0 }
-        let asked = scene.world.asked.count
-        let path = try #require(try scene.members(scene.act("export?key=\(key)"))["download"] as? String)
-        var navigation: HTTPFields = ["Host": scene.host, "Sec-Fetch-Site": "same-origin", "Cookie": scene.cookie]
-        #expect(try scene.world.get("/_spool/\(path)", ["Host": scene.host]).status == 401, "without the cookie")
-        let download = try scene.world.get("/_spool/\(path)", navigation)
-        #expect(download.status == 200 && download.body == film.allBytes)
-        #expect(download["Content-Disposition"] == "attachment; filename=\"My film_.mp4\"; filename*=UTF-8''My%20film%22.mp4")
-        #expect(download["Content-Type"] == "application/octet-stream" && download["X-Content-Type-Options"] == "nosniff")
-        #expect(try scene.world.get("/_spool/\(path)", navigation).status == 401)
-        #expect(scene.world.asked.count == asked)
-        let late = try #require(try scene.members(scene.act("export?key=\(key)"))["download"] as? String)
-        scene.time.advance(by: .seconds(61))
-        #expect(try scene.world.get("/_spool/\(late)", navigation).status == 401)
-        navigation["Sec-Fetch-Site"] = "cross-site"
-        #expect(try scene.world.get("/_spool/\(late)", navigation).status == 403)
-    }
-
-    @Test func `the name of an export has no slash and no dot in front, also where a mark combines with them`() throws {
-        let film = VirtualResource.film("a/.%CC%88x%2F%CC%B8y%5C%CC%B8%C2%85z.mp4")
-        var scene = try Scene([film])
-        defer { scene.world.stop() }
-        try scene.logIn()
-        _ = try scene.world.get(film.target)
-        try scene.world.wait(for: film.url) { $0.isComplete && $0.fetches == 0 }
-        let key = film.url.replacingOccurrences(of: "%", with: "%25")
-        let path = try #require(try scene.members(scene.act("export?key=\(key)"))["download"] as? String)
-        let navigation: HTTPFields = ["Host": scene.host, "Sec-Fetch-Site": "same-origin", "Cookie": scene.cookie]
-        let disposition = try #require(try scene.world.get("/_spool/\(path)", navigation)["Content-Disposition"])
-        #expect(disposition.hasSuffix("filename*=UTF-8''%CC%88x%CC%B8y%CC%B8z.mp4") && !disposition.utf8.contains(UInt8(ascii: "/")))
-    }
-
     @Test func `only origins that the proxy may ask are fetched`() throws {
         var scene = try Scene(options: { $0.allowedOrigins = ["http://media.example"] })
         defer { scene.world.stop() }
@@ -413,7 +370,7 @@ import Testing
         let page = scene.page
         let cases: [(verb: String, query: String, fields: HTTPFields, status: Int, code: RefusalCode)] = [
             ("pin", "", page, 400, .invalidQuery), ("pause", "id=99", page, 404, .unknownJob),
-            ("paint", "", page, 404, .unknownAction), ("export", "key=nothing", page, 404, .notStored),
+            ("paint", "", page, 404, .unknownAction), ("fetch", "key=nothing", page, 404, .notStored),
             ("pin", "key=x", page.with("Origin", "http://evil.example"), 403, .notThePage),
             ("pin", "key=x", page.with("Spool-Page", "0"), 401, .notLoggedIn),
         ]

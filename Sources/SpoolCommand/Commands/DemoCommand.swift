@@ -129,7 +129,7 @@ struct DemoCommand: Command {
         lines.append("or play from the slow origin (\(pace)) with any player:")
         lines += origin.files.compactMap { service.proxy.url(for: origin.url(of: $0)) }.map { "      mpv \($0)" }
         let directory = service.cache.configuration.storage.directory ?? ""
-        lines += ["", "To pin, remove, fetch and export on the page:  spool login --cache \(directory)"]
+        lines += ["", "To pin, remove and fetch on the page:  spool login --cache \(directory)"]
         lines += ["", "Other URLs: \(service.baseURL)https/example.com/film.mp4 is https://example.com/film.mp4. Ctrl-C stops.", ""]
         return lines.joined(separator: "\n")
     }

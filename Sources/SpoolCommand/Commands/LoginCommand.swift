@@ -8,8 +8,8 @@ struct LoginCommand: Command {
     static let syntax = CommandSyntax(
         "login", "Print a link that lets a browser change what is stored",
         discussion: [
-            "The status page of a running server shows what is stored. A browser that has opened the link can also pin, remove, verify, fetch"
-                + " and export there, for 12 hours. The link works once, within 10 minutes, in a browser on this machine.",
+            "The status page of a running server shows what is stored. A browser that has opened the link can also pin, remove, verify and"
+                + " fetch there, for 12 hours. The link works once, within 10 minutes, in a browser on this machine.",
             "A server with --origin prints no link: the pages of its site have the address of the status page, and could use the login.",
             "The server is asked with the token in serve.json, which only its user can read.",
         ],

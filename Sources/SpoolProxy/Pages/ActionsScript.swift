@@ -97,7 +97,7 @@ enum ActionsScript {
         }
 
         const toolNames = [
-          ["fetch", "Fetch whole"], ["preload", "Preload 30 s"], ["pin", "Pin"], ["verify", "Verify"], ["export", "Export"], ["remove", "Remove…"]
+          ["fetch", "Fetch whole"], ["preload", "Preload 30 s"], ["pin", "Pin"], ["verify", "Verify"], ["remove", "Remove…"]
         ];
 
         // Most cards are never opened, so their buttons are made at the first use.
@@ -151,8 +151,6 @@ enum ActionsScript {
           text(card.buttons.get("pin"), pinned ? "Unpin" : "Pin");
           card.buttons.get("fetch").disabled = complete;
           card.buttons.get("preload").disabled = complete;
-          card.buttons.get("export").disabled = !complete;
-          card.buttons.get("export").title = complete ? "" : "Only what is stored as a whole can be exported";
         }
 
         function result(card, message, isBad) {
@@ -171,7 +169,6 @@ enum ActionsScript {
             const answer = await act(name, { key });
             result(card, outcome(name, answer));
             if (name === "remove") focusAfterRemoval(card);
-            if (name === "export") save(answer.download);
           } catch (error) {
             result(card, error.message, true);
           }
@@ -184,7 +181,6 @@ enum ActionsScript {
           case "pin": return "Pinned: it stays, whatever room is needed.";
           case "unpin": return "Unpinned: it may go when room is needed.";
           case "remove": return answer.removed ? "Removed." : "Nothing of it was stored.";
-          case "export": return "The download begins.";
           default: return "Begun; see the actions under way.";
           }
         }
@@ -195,16 +191,6 @@ enum ActionsScript {
           const title = byId("list-title");
           title.tabIndex = -1;
           title.focus();
-        }
-
-        // A browser saves an answer that is an attachment, and stays on the page.
-        function save(path) {
-          const anchor = element("a");
-          anchor.href = path;
-          anchor.download = "";
-          document.body.append(anchor);
-          anchor.click();
-          anchor.remove();
         }
 
         function confirmed(question) {

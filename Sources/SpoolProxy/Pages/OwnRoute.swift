@@ -15,7 +15,7 @@ package struct OwnRoute: Hashable, Sendable {
     package static let all: Set<OwnRoute> = Set(
         OwnPages.pages.keys.map { OwnRoute(method: "GET", path: $0) }
             + [OwnRoute(method: "GET", path: "health")]
-            + ["jobs", "download"].map { OwnRoute(method: "GET", path: PageActions.path + $0) }
+            + [OwnRoute(method: "GET", path: PageActions.path + "jobs")]
             + (PageActions.verbs.keys + ["login"]).map { OwnRoute(method: "POST", path: PageActions.path + $0) }
             + (AdminAPI.verbs.keys + [AdminAPI.login]).map { OwnRoute(method: "POST", path: AdminAPI.path + $0) })
 

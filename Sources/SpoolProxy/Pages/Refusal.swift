@@ -17,7 +17,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case notThisMachine
     /// The browser has not logged in, or its session is over.
     case notLoggedIn
-    /// A login link or a download was used or has expired.
+    /// A login link was used or has expired.
     case expired
     /// There is no action with this name.
     case unknownAction

@@ -183,8 +183,8 @@ enum StatusPage {
         </dl>
 
         <p class="hint" id="access" hidden>
-          This page only shows. To pin, remove, verify, fetch and export here, run <code>spool login</code> on this machine and open the link
-          that it prints.
+          This page only shows. To pin, remove, verify and fetch here, run <code>spool login</code> on this machine and open the link that it
+          prints.
         </p>
         <p class="notice" id="notice" role="status" hidden></p>
 

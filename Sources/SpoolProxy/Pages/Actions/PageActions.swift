@@ -42,7 +42,6 @@ final class PageActions: Sendable {
         "verify": Verb(parameters: ["key"]) { $0.verify($1, $2) },
         "fetch": Verb(parameters: ["key", "url"]) { $0.preload("fetch", .whole, $1, $2) },
         "preload": Verb(parameters: ["key", "url"]) { $0.preload("preload", .seconds(preloadedSeconds), $1, $2) },
-        "export": Verb(parameters: ["key"]) { $0.export($1, $2) },
         "pause": Verb(parameters: ["id"]) { $0.change($1, $2) { jobs, id throws(PageJobs.Refusal) in try jobs.setPaused(true, id) } },
         "resume": Verb(parameters: ["id"]) { $0.change($1, $2) { jobs, id throws(PageJobs.Refusal) in try jobs.setPaused(false, id) } },
         "cancel": Verb(parameters: ["id"]) { $0.change($1, $2) { jobs, id throws(PageJobs.Refusal) in try jobs.cancel(id) } },
@@ -100,11 +99,7 @@ final class PageActions: Sendable {
         if let (code, text) = Self.refusal(of: request, exchange) { return exchange.respond(.refusal(code, text)) }
         guard query.utf8.count <= Self.queryLimitBytes else { return exchange.respond(.refusal(.queryTooLong, "the query is too long")) }
         let items = Query(query)
-        switch (request.method, name) {
-        case ("POST", "login"): return logIn(request, exchange)
-        case ("GET", "download"): return download(items, request, exchange)
-        default: break
-        }
+        if request.method == "POST", name == "login" { return logIn(request, exchange) }
         guard isLoggedIn(request) else {
             return exchange.respond(.refusal(.notLoggedIn, "log in with a link of 'spool login' first"))
         }
@@ -173,16 +168,6 @@ final class PageActions: Sendable {
         response.fields[.setCookie] =
             "\(cookieName)=\(session.cookie); Path=\(cookiePath); Max-Age=\(PageSessions.sessionSeconds); HttpOnly; SameSite=Strict"
         exchange.respond(response)
-    }
-
-    private func download(_ query: Query, _ request: RequestHead, _ exchange: Exchange) {
-        let (cookie, now) = (cookie(of: request), now)
-        let found = sessions.withLock { sessions -> PageSessions.Download? in
-            guard sessions.admits(cookie: cookie, now: now), let ticket = query["ticket"] else { return nil }
-            return sessions.takeTicket(ticket, now: now)
-        }
-        guard let found else { return exchange.respond(.refusal(.expired, "this download was used or has expired; export it again")) }
-        PageDownload(found, on: exchange).begin(from: cache)
     }
 
     /// The field with the secret of a session.
@@ -272,41 +257,6 @@ extension PageActions {
         } catch {
             done(Answer(error))
         }
-    }
-
-    /// Answers with the path of a download, which counts once.
-    private func export(_ query: Query, _ done: @escaping Done) {
-        guard let key = query.key else { return done(Self.noKey) }
-        cache.status(of: key) { [self] result in
-            switch result {
-            case .success(nil): done(.refused(.notStored, "nothing of it is stored"))
-            case .success(let status?):
-                guard status.isComplete else {
-                    return done(.refused(.notStored, status: 409, "not all bytes of it are stored; fetch it whole first"))
-                }
-                do throws(CacheError) {
-                    let (url, ticket, now) = (try MediaURL(cachable: status.url), secret(), now)
-                    let download = PageSessions.Download(key: key, url: url, name: Self.fileName(of: url))
-                    sessions.withLock { $0.addTicket(ticket, download, now: now) }
-                    done(.object([("download", .string("\(Self.path)download?ticket=\(ticket)"))]))
-                } catch {
-                    done(Answer(error))
-                }
-            case .failure(let error): done(Answer(error))
-            }
-        }
-    }
-
-    /// The longest name of an exported file, in Unicode scalars.
-    private static let nameLimit = 120
-
-    private static func fileName(of url: MediaURL) -> String {
-        let path = url.target.prefix { $0 != "?" }
-        let name = path.split(separator: "/").last.map { $0.percentDecoded ?? String($0) } ?? ""
-        // A combining mark behind a slash makes another `Character` of it, and the same scalars.
-        let safe = name.unicodeScalars.filter { !["/", "\\", ":"].contains($0) && $0.properties.generalCategory != .control }
-        let shown = safe.drop { $0 == "." }.prefix(nameLimit)
-        return shown.isEmpty ? "resource" : String(String.UnicodeScalarView(shown))
     }
 
     private func change(
