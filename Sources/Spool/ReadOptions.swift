@@ -32,9 +32,6 @@ public struct ReadOptions: Sendable {
     /// Whether the client can retry by itself. A read whose responses end without a new byte then
     /// fails soon.
     package var endsSoon = false
-    /// Whether stored bytes come no faster than the link of their host, if
-    /// `Configuration.Fetching.pacesStreams` is set.
-    package var isPaced = false
     /// Whether the consumer passes on a response of any status. Else a status such as 404 fails the
     /// read.
     package var takesAnyStatus = false

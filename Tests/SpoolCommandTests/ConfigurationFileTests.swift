@@ -24,6 +24,7 @@ struct ConfigurationFileTests {
         Mistake(text: "cache = media", names: "begins with '/' or '~/'"),
         Mistake(text: "token = @secret", names: "begins with '/' or '~/'"),
         Mistake(text: "origin = https://a\u{1B}[2J", names: "control character"),
+        Mistake(text: "pace-streams = no", names: ":1: 'pace-streams' was removed: stored segments come at full speed"),
         Mistake(text: "all = yes", names: "no setting 'all'"),
         Mistake(text: "json = yes", names: "no setting 'json'"),
         Mistake(text: "config = /other", names: "no setting 'config'"),

@@ -104,6 +104,7 @@ struct UsageTests {
         Mistake(words: ["get", "http://127.0.0.1/a", "--range", "9-5"], names: "--range"),
         Mistake(words: ["get", "http://127.0.0.1/a", "--range", "-0"], names: "--range"),
         Mistake(words: ["stat", "http://a/", "http://b/"], names: "http://b/"),
+        Mistake(words: ["serve", "--pace-streams"], names: "'pace-streams' was removed"),
         Mistake(words: ["rm"], names: "--all"),
         Mistake(words: ["rm", "--all", "http://127.0.0.1/a"], names: "--all"),
         Mistake(words: ["play", "http://127.0.0.1/a", "--player", "browser"], names: "--player"),

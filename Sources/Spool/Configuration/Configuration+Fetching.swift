@@ -17,10 +17,6 @@ extension Configuration {
         /// The most origin requests at once to one host; at least 1. The default is 6, as in
         /// browsers.
         public var maximumFetchesPerHost = 6
-        /// Whether the proxy sends stored segments of an HLS or DASH presentation at the rate of the
-        /// link to their origin, as long as a variant of the presentation is missing. Players choose
-        /// variants by that rate. The default is false: stored bytes come as fast as possible.
-        public var pacesStreams = false
         /// The memory for received bytes on their way to the disk, in buffers of 1 MiB; at least 1.
         /// The default of 16 saturates a disk and bounds the memory.
         public var bufferCount = 16

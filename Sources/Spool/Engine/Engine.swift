@@ -14,8 +14,6 @@ final class Engine: Sendable {
     let environment: CacheEnvironment
     /// The store that keeps the bytes.
     let store: any ResourceStore
-    /// The rates of links, if streams are paced.
-    private let links: LinkRates?
     let counters = Counters()
     let temporaryPins = TemporaryPins()
     let downloadKeys = DownloadKeys()
@@ -65,7 +63,6 @@ final class Engine: Sendable {
     init(configuration: Configuration, environment: CacheEnvironment, store: any ResourceStore) throws(CacheError) {
         try configuration.validate()
         self.configuration = configuration
-        links = configuration.fetching.pacesStreams ? LinkRates() : nil
         self.environment = environment
         self.store = store
         digests = KeyedDigest(secret: store.secret)
@@ -235,7 +232,7 @@ final class Engine: Sendable {
             storeFailed: { [weak self] in self?.storeFailed() },
             makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } },
             via: names.withLock { $0.areInVia ? $0.pseudonyms : nil },
-            bounds: bounds, links: links, downloadKeys: downloadKeys, downloadReplaced: { [downloads] in downloads.replaced($0) })
+            bounds: bounds, downloadKeys: downloadKeys, downloadReplaced: { [downloads] in downloads.replaced($0) })
     }
 
     /// Passes an event to every sink. Callable on any thread, outside every lock.

@@ -51,7 +51,6 @@ struct FetchDriver {
         let request = session.state.withLock { state -> OriginRequest? in
             guard !intake.isCancelled else { return nil }
             intake.requestTime = session.shared.environment.time.wallNow
-            if session.shared.links != nil { intake.unmeasuredSince = session.now }
             intake.isStarted = true
             intake.retries = state.machine.failuresInARow
             state.machine.sent(intake.id, isForOneUser: intake.client?.selection.hasCredentials == true)
@@ -180,10 +179,7 @@ struct FetchDriver {
             session.shared.backlog.whenRoom { [self] in bufferAvailable(intake) }
         }
         if answer != .pause { session.shared.limiter.received(bytes.count, forPlayer: isForPlayer) }
-        if answer == .pause {
-            session.shared.limiter.reclaim()
-            measure(intake)
-        }
+        if answer == .pause { session.shared.limiter.reclaim() }
         return answer
     }
 
@@ -225,24 +221,12 @@ struct FetchDriver {
         }
     }
 
-    /// Measures the rate of the link: up to the end of a transfer, or to its first pause, which is
-    /// not the link's.
-    private func measure(_ intake: FetchIntake) {
-        guard let links = session.shared.links else { return }
-        let (since, bytes) = session.state.withLock { _ in
-            defer { intake.unmeasuredSince = nil }
-            return (intake.unmeasuredSince, intake.fetchedBytes)
-        }
-        if let since { links.measured(bytes, in: session.now - since, from: session.host) }
-    }
-
     func measured(_ intake: FetchIntake, _ timings: TransferTimings) {
         let retries = session.state.withLock { _ in intake.retries }
         session.shared.record(.fetchMeasured(session.key, timings, retries: retries))
     }
 
     func transferFinished(_ intake: FetchIntake, _ end: TransferEnd) {
-        measure(intake)
         let ticket = session.run { state, effects in
             intake.isFinished = true
             intake.transfer = nil

@@ -41,9 +41,6 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     var requestTime = Timestamp(nanoseconds: 0)
     /// The client whose fields the request has, if it is known.
     var client: ClientRequest?
-    /// When the request was sent, until the rate of its link is measured. Nil unless streams are
-    /// paced.
-    var unmeasuredSince: MonotonicInstant?
 
     init(id: FetchID, ask: OriginAsk, session: ResourceSession) {
         self.id = id

@@ -31,14 +31,7 @@ extension ResourceSession {
             rules: rules(of: options), site: options.site, wantsBytes: wantsBytes, endsSoon: options.endsSoon,
             takesAnyStatus: options.takesAnyStatus, suffix: options.suffix, demand: FetchDemand(options.priority, access: options.access),
             client: options.mode == .onlyStored ? nil : options.client,
-            transform: options.contentTransform ?? shared.configuration.contentTransform, pace: pace(of: options), wake: wake)
-    }
-
-    /// Returns the pace of stored bytes, or nil for full speed: the reader is not paced, or the link
-    /// was not measured yet.
-    private func pace(of options: ReadOptions) -> StreamPace? {
-        guard options.isPaced, let rate = shared.links?.rate(of: host) else { return nil }
-        return StreamPace(bytesPerSecond: rate, now: now)
+            transform: options.contentTransform ?? shared.configuration.contentTransform, wake: wake)
     }
 
     /// Returns the rules by which a reader with these options uses stored bytes.

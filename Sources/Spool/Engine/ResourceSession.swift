@@ -68,8 +68,6 @@ final class ResourceSession: Sendable {
         /// The names for `Via`, if the cache belongs to a gateway.
         let via: Pseudonyms?
         let bounds: OriginBounds
-        /// The rates of links, if streams are paced.
-        let links: LinkRates?
         /// The keys of the list of downloads.
         let downloadKeys: DownloadKeys
         /// Called when the origin has another version of a finished download.

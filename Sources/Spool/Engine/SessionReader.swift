@@ -41,8 +41,6 @@ package final class SessionReader: Sendable {
     let id: ReaderID
     /// The transform that changes the bytes, if there is one.
     private let transforming: Transforming?
-    /// The pace of stored bytes, if they are paced.
-    private let pacing: ReaderPacing?
 
     private final class Transforming: Sendable {
         let transform: any ContentTransform
@@ -58,13 +56,10 @@ package final class SessionReader: Sendable {
         session: ResourceSession, start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules, site: String? = nil, wantsBytes: Bool,
         endsSoon: Bool = false, takesAnyStatus: Bool = false, suffix: Int64? = nil,
         demand: FetchDemand = FetchDemand(.playing), client: ClientRequest? = nil, transform: (any ContentTransform)? = nil,
-        pace: StreamPace? = nil,
         wake: @escaping @Sendable () -> Void
     ) {
         self.session = session
         transforming = transform.map(Transforming.init)
-        let environment = session.shared.environment
-        pacing = pace.map { ReaderPacing($0, time: environment.time, mailbox: environment.control) }
         key = session.key
         id = session.run { state, effects in
             let (id, actions) = state.machine.readerJoined(
@@ -85,7 +80,6 @@ package final class SessionReader: Sendable {
         self.session = session
         self.id = id
         transforming = nil
-        pacing = nil
         key = session.key
     }
 
@@ -193,20 +187,9 @@ package final class SessionReader: Sendable {
 
     /// Returns at most `max` bytes at the position of the reader, or why there are none.
     package func next(max: Int) -> Step {
-        guard let transforming else { return pacing == nil ? untransformed(max: max).step : paced(untransformed(max: max)).step }
+        guard let transforming else { return untransformed(max: max).step }
         if let failure = transforming.failure.withLock({ $0 }) { return .failed(failure) }
-        return transformed(paced(untransformed(max: max)), transforming)
-    }
-
-    /// Returns the part of stored bytes that may pass now, at the pace of the reader.
-    private func paced(_ answer: (step: Step, position: Int64)) -> (step: Step, position: Int64) {
-        guard let pacing else { return answer }
-        guard case .file(let file, let range) = answer.step else {
-            pacing.tookOthers()
-            return answer
-        }
-        let part = pacing.allowed(range) { [session, id] in session.state.withLock { $0.wakes[id] }?() }
-        return part.map { (.file(file, $0), answer.position) } ?? (.wait, 0)
+        return transformed(untransformed(max: max), transforming)
     }
 
     /// Returns a step whose bytes are transformed when they are read. Bytes in memory become such
@@ -268,7 +251,6 @@ package final class SessionReader: Sendable {
     /// - Parameter fromOrigin: Whether they came from memory. For the statistics only.
     package func advance(by count: Int, fromOrigin: Bool) {
         guard count > 0 else { return }
-        pacing?.advanced(by: count)
         let fromOrigin = fromOrigin || (transforming?.isMemory.withLock { $0 } == true)
         session.run { state, effects in
             session.apply(state.machine.readerAdvanced(id, by: Int64(count), now: session.now), &state, &effects)

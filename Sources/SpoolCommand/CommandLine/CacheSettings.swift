@@ -40,10 +40,6 @@ struct CacheSettings {
             + " besides, where libcurl knows one (Debian, Ubuntu). Not on Apple's systems: add the certificate to the keychain there.")
     static let http2 = Flag(
         "http2", help: "Ask HTTPS origins by HTTP/2 where they offer it: one connection for many requests, but a pause buffers more.")
-    static let paceStreams = Flag(
-        "pace-streams",
-        help: "Hand out stored segments of an HLS or DASH stream at the rate of its link, as long as a variant is missing, so that players"
-            + " choose no variant that the link can't carry.")
     static let verbose = Flag("verbose", "v", help: "Log every request and every fetch.")
     static let level = Flag(
         "log-level", takes: "trace|debug|info|notice|warning|error",
@@ -57,7 +53,7 @@ struct CacheSettings {
     /// The flags of commands that fetch.
     static let fetching =
         store + LimitFlags.all + [LimitFlags.maximumResource, readAhead, policy, freshness, IdentitySettings.identity]
-        + HeaderSettings.all + KeySettings.all + [paceStreams, PatienceSettings.patience, certificates, http2] + logging
+        + HeaderSettings.all + KeySettings.all + [PatienceSettings.patience, certificates, http2] + logging
 
     /// Creates the settings from the arguments.
     ///
@@ -90,7 +86,6 @@ struct CacheSettings {
         configuration.network.certificateFile = try arguments.value(
             Self.certificates, expected: "a file that can be read", Self.readableFile)
         configuration.network.usesHTTP2 = arguments.has(Self.http2)
-        configuration.fetching.pacesStreams = arguments.has(Self.paceStreams)
         configuration.freshness.identities = try IdentitySettings.read(arguments)
         try PatienceSettings.apply(arguments, to: &configuration)
         configuration.storage.maximumResourceBytes = try LimitFlags.maximumResourceBytes(arguments)

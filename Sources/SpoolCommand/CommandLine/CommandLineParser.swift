@@ -64,6 +64,7 @@ package struct CommandLineParser {
     private mutating func readLong(_ word: Substring) throws(UsageError) {
         let name = word.prefix { $0 != "=" }
         guard let flag = syntax.flags.first(where: { $0.name == name }) else {
+            if let removal = Flag.removal(of: name) { throw UsageError(removal, command: syntax.name) }
             let known = syntax.flags.filter { !$0.isHidden }.map(\.name)
             let note = Suggestion.note(for: String(name), among: known, prefix: "--")
             throw UsageError("unknown flag --\(name)\(note)", command: syntax.name)

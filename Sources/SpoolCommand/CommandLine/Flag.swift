@@ -49,6 +49,16 @@ extension Flag {
     /// The flag that every command accepts.
     static let help = Flag("help", "h", help: "Show this text.")
 
+    /// The settings of earlier builds, each with what to do instead.
+    private static let removed = [
+        "pace-streams": "stored segments come at full speed, and the player's own limit of bandwidth chooses the variant"
+    ]
+
+    /// The error for a setting that was removed, or nil for a name that no build had.
+    static func removal(of name: some StringProtocol) -> String? {
+        removed[String(name)].map { "'\(name)' was removed: \($0)" }
+    }
+
     /// The values that a shell offers for the flag.
     var completion: Completion {
         if !words.isEmpty { return .words(words) }

@@ -55,7 +55,7 @@ enum HelpText {
         (
             "Fetching",
             [
-                CacheSettings.readAhead, CacheSettings.policy, CacheSettings.freshness, CacheSettings.paceStreams,
+                CacheSettings.readAhead, CacheSettings.policy, CacheSettings.freshness,
                 IdentitySettings.identity, PatienceSettings.patience, CacheSettings.certificates, CacheSettings.http2,
             ]
         ),

@@ -58,10 +58,9 @@ final class ResourceAnswer {
     ///   - client: The client's own request for the origin, or nil for a URL that cannot be asked.
     ///   - page: The requesting page's web site, in the form for the origin, or nil for none.
     ///   - visit: The settings of the player, or nil for none.
-    ///   - isPaced: Whether stored bytes come at the rate of the link.
     init(
         exchange: Exchange, cache: MediaCache, url: MediaURL, key: ResourceKey?, policy: CachePolicy?, manifests: ManifestDoor,
-        client: ClientRequest?, page: String?, fields: ResourceFields, visit: VisitSettings?, isPaced: Bool,
+        client: ClientRequest?, page: String?, fields: ResourceFields, visit: VisitSettings?,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.exchange = exchange
@@ -80,7 +79,6 @@ final class ResourceAnswer {
         if let visit { (options.requestFields, options.access) = (visit.requestFields(url.text), visit.access) }
         options.priority = RequestUrgency.priority(request.fields["Priority"])
         options.endsSoon = true
-        options.isPaced = isPaced
         options.takesAnyStatus = true
         if case .suffix(let count)? = range?.specs.first, range?.specs.count == 1, count > 0, !request.has(.ifRange) {
             options.suffix = min(count, ByteRange.maximumOffset)

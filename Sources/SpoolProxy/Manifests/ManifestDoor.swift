@@ -36,8 +36,6 @@ final class ManifestDoor: Sendable {
     let cache: MediaCache
     private let names: Pseudonyms
     private let trust: ReferenceTrust
-    /// The choice of answers that are paced, or nil when none is.
-    let pacing: StreamPacing?
     private let memory = Locked(Memory())
 
     private struct Memory {
@@ -73,7 +71,6 @@ final class ManifestDoor: Sendable {
 
     init(cache: MediaCache, rules: ProxyTargetRules, prefix: String, names: Pseudonyms, wallNow: @escaping @Sendable () -> Timestamp) {
         self.cache = cache
-        pacing = cache.configuration.fetching.pacesStreams ? StreamPacing(cache: cache, wallNow: wallNow) : nil
         self.rules = rules
         self.prefix = prefix
         self.names = names
@@ -179,7 +176,6 @@ final class ManifestDoor: Sendable {
         let contents: ManifestContents?
         do { contents = try reader.contents(of: bytes, at: cause.url, variables: cause.variables) } catch { return nil }
         guard let contents else { return nil }
-        pacing?.note(bytes, of: cause)
         let entry = try entry(bytes, contents, cause)
         memory.withLock { memory in
             memory.keepVariables(of: contents, at: cause.url)

@@ -115,12 +115,11 @@ final class ProxyRouter: Handler {
             if let refusal = fieldRules.refusal(of: request) {
                 return refuse(403, refusal, exchange, fields: fieldRules.error([:]))
             }
-            let isPaced = manifests.pacing?.isPaced(url.text) ?? false
-            if let hits = meaning.hits, !isPaced, hits.respond(to: request, on: exchange) { return }
+            if let hits = meaning.hits, hits.respond(to: request, on: exchange) { return }
             ResourceAnswer(
                 exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy(for: url), manifests: manifests,
                 client: client(of: request, for: url, isForeign: meaning.isForeign), page: page(of: request), fields: fieldRules,
-                visit: visit ?? loops.visit(of: request, to: url), isPaced: isPaced, now: wallNow
+                visit: visit ?? loops.visit(of: request, to: url), now: wallNow
             ).begin()
         case .own where request.method != "GET" && request.method != "HEAD":
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))

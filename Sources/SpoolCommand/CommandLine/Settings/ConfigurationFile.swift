@@ -77,7 +77,8 @@ package struct ConfigurationFile: Sendable {
         let name = String(line[..<equals].trimmed)
         let value = unquoted(line[line.index(after: equals)...].trimmed)
         guard let flag = settings.first(where: { $0.name == name }) else {
-            throw Mistake(what: "there is no setting '\(name)'" + Suggestion.note(for: name, among: settings.map(\.name)))
+            throw Mistake(
+                what: Flag.removal(of: name) ?? "there is no setting '\(name)'" + Suggestion.note(for: name, among: settings.map(\.name)))
         }
         guard !value.unicodeScalars.contains(where: \.isControl) else { throw Mistake(what: "'\(name)' has a control character") }
         guard flag.placeholder != nil else { return try isOn(value, name) ? Entry(flag: flag, words: [""], line: number) : nil }
