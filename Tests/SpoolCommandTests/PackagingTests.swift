@@ -11,7 +11,6 @@ struct PackagingTests {
         .deletingLastPathComponent()
     /// The Python of `scripts/setup test`, which has the checkers.
     private static let checkers = root.appendingPathComponent(".build/tools/bin/python3").path
-    private static let ruby = "/usr/bin/ruby"
 
     /// Runs a program in the repository, and returns its exit status and output.
     private func run(
@@ -58,15 +57,10 @@ struct PackagingTests {
     }
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: checkers), "scripts/setup test installs the checkers"))
-    func `the bill is valid CycloneDX, the image has no root, and the service can be read`() throws {
+    func `the bill is valid CycloneDX, and the image has no root`() throws {
         let directory = try directory.get()
         try bill().write(to: URL(fileURLWithPath: directory.path("sbom.json")))
         #expect(try run(Self.checkers, ["Tools/package/check.py", directory.path("sbom.json")]).status == 0)
-    }
-
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: ruby), "ruby is not installed"))
-    func `the formula is Ruby`() throws {
-        #expect(try run(Self.ruby, ["-c", "packaging/homebrew/spool.rb"]).status == 0)
     }
 
     @Test(arguments: [false, true])
