@@ -7,6 +7,9 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
+# The functions that a server calls, in the order in which a release has them: scripts/order-functions writes the file.
+function_order=$root/.build/function-order.txt
+
 # Prints one line about the script's own work, on standard error, so that it never mixes with a program's output.
 say() {
     printf 'spool: %s\n' "$*" >&2
@@ -94,13 +97,20 @@ target_triple() {
     swift -print-target-info 2>/dev/null | sed -n 's/.*"triple": *"\(.*\)".*/\1/p' | head -1
 }
 
+# Makes the order of functions that a release has, unless there is one or a tool for it is missing.
+make_function_order() {
+    if [[ ! -s $function_order ]]; then
+        scripts/order-functions || say "the functions are in no order, so a server has four MiB more resident"
+    fi
+}
+
 # Sets `compile_flags`, the flags of a release: without the checks at run time for overlapping accesses to a variable, which are a tenth of
 # a hit's instructions. Debug builds, in which the unit tests run, have these checks. Also sets `simulation_flags` for the simulations and
 # the crash test, which share a build in a directory of its own, because `swift test` refuses the next flags; `swift test` needs
 # --disable-testable-imports, too, or it compiles all modules again. Also sets `release_flags` for a release that needs
-# only the C libraries at run time: two MiB less are resident, and it starts a millisecond earlier. Its functions that a server calls lie
-# side by side (scripts/order-functions): four MiB less are resident. All scripts use these lists, because other flags would build everything
-# again.
+# only the C libraries at run time: two MiB less are resident, and it starts a millisecond earlier. With the file of scripts/order-functions,
+# its functions that a server calls lie side by side: four MiB less are resident. Without the file, the linker chooses the order. All scripts
+# use these lists, because other flags would build everything again.
 set_release_flags() {
     local cxx
     # Read by the scripts that source this.
@@ -119,6 +129,8 @@ set_release_flags() {
     fi
     if [[ $(uname -s) == Linux ]] && have_llvm_linker; then
         release_flags+=(-Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -use-ld=lld)
-        release_flags+=(-Xlinker "--symbol-ordering-file=$root/packaging/function-order.txt" -Xlinker --no-warn-symbol-ordering)
+        if [[ -s $function_order ]]; then
+            release_flags+=(-Xlinker "--symbol-ordering-file=$function_order" -Xlinker --no-warn-symbol-ordering)
+        fi
     fi
 }
