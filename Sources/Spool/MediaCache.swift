@@ -221,7 +221,7 @@ extension CacheError {
             case .closed, .suspended: .closed
             case .transformFailed: .transform
             case .key: .key
-            case .full, .tooLarge, .corrupt, .formatTooNew, .index, .io: .store
+            case .full, .tooLarge, .corrupt, .formatTooNew, .formatTooOld, .index, .io: .store
             }
         self.init(code, "\(error)", key: key, cause: error)
         switch error {

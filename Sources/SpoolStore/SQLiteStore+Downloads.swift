@@ -1,11 +1,10 @@
 package import SpoolCore
 
-// The list of downloads. A change uses the reserve when the disk is full. A store that an earlier
-// version of the program has open for writing lacks tables, and so has no downloads or no parts.
+// The list of downloads. A change uses the reserve when the disk is full.
 
 extension SQLiteStore {
     package func downloads() throws(StoreError) -> [StoredDownload] {
-        try read(orElse: []) { (index) throws(StoreError) in try index.downloads.all() }
+        try read { (index) throws(StoreError) in try index.downloads.all() }
     }
 
     package func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
@@ -13,7 +12,7 @@ extension SQLiteStore {
     }
 
     package func downloadParts() throws(StoreError) -> [ResourceKey: [ResourceKey]] {
-        try read(orElse: [:]) { (index) throws(StoreError) in try index.downloadParts.all(of: index.downloads.all().map(\.key)) }
+        try read { (index) throws(StoreError) in try index.downloadParts.all(of: index.downloads.all().map(\.key)) }
     }
 
     package func setDownloadPart(_ key: ResourceKey, of download: ResourceKey, _ isPart: Bool) throws(StoreError) {
@@ -21,19 +20,10 @@ extension SQLiteStore {
     }
 
     package func storedBytes(ofDownload key: ResourceKey) throws(StoreError) -> Int64 {
-        try read(orElse: lookup(key)?.spans.totalBytes ?? 0) { (index) throws(StoreError) in try index.downloadParts.storedBytes(of: key) }
+        try read { (index) throws(StoreError) in try index.downloadParts.storedBytes(of: key) }
     }
 
     package func downloadBytes() throws(StoreError) -> Int64 {
-        try read(orElse: 0) { (index) throws(StoreError) in try index.downloads.bytes() }
-    }
-
-    private func read<Value>(
-        orElse missing: @autoclosure () throws(StoreError) -> Value, _ body: (StoreIndex) throws(StoreError) -> Value
-    ) throws(StoreError) -> Value {
-        do throws(StoreError) { return try read(body) } catch {
-            guard error.meansMissingTable, !isWritable else { throw error }
-            return try missing()
-        }
+        try read { (index) throws(StoreError) in try index.downloads.bytes() }
     }
 }

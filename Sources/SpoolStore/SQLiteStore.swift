@@ -95,7 +95,7 @@ package final class SQLiteStore: ResourceStore {
     /// Opens the store in `directory`, and creates it when it is missing.
     ///
     /// - Throws: `.locked` when another process writes and `options` require writing,
-    ///   `.formatTooNew`, `.key`, `.full`, `.io`, `.index`.
+    ///   `.formatTooNew`, `.formatTooOld`, `.key`, `.full`, `.io`, `.index`.
     package init(
         directory: String, fileSystem: any FileSystem, random: any RandomSource, options: Options = Options()
     ) throws(StoreError) {

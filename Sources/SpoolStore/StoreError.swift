@@ -17,6 +17,8 @@ public enum StoreError: Error, Hashable, Sendable {
     case corrupt(ResourceKey, ByteRange)
     /// A newer program wrote the store.
     case formatTooNew(found: Int, supported: Int)
+    /// A build before the first release wrote the store. Nothing of it was changed.
+    case formatTooOld(found: Int, supported: Int)
     /// The file system does not support a file of this size. The disk has no fault.
     case tooLarge
     /// The store was closed.
@@ -61,6 +63,8 @@ extension StoreError: CustomStringConvertible {
         case .corrupt(_, let range): "stored bytes \(range) are damaged"
         case .formatTooNew(let found, let supported):
             "the store has format \(found), this program supports up to \(supported); use a newer program or another directory"
+        case .formatTooOld(let found, let supported):
+            "the store has format \(found) of an early build, this program reads \(supported); nothing was changed. Use another directory"
         case .closed: "the store is closed"
         case .suspended: "the cache is suspended; resume it first"
         case .readOnly: "the store is open for reading only: another process has it, or its disk is full"

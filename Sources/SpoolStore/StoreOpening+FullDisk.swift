@@ -73,7 +73,7 @@ extension StoreOpening {
         guard !options.usesFileSystemForIndex else { return try openAlone() }
         do throws(StoreError) { return try openForReading(heldBy: nil) } catch {
             switch error {
-            case .key, .formatTooNew: throw error
+            case .key, .formatTooNew, .formatTooOld: throw error
             // SQLite has several codes for shared memory that can't grow.
             default: return try openAlone()
             }

@@ -103,11 +103,17 @@ struct StoreOpening {
         let (index, format) = opened
         // Another process is creating the store at this moment.
         guard let format, format > 0 else { throw .locked(by: process) }
-        guard format <= IndexSchema.currentFormat else {
-            throw .formatTooNew(found: format, supported: IndexSchema.currentFormat)
-        }
+        if let refusal = Self.refusal(of: format) { throw refusal }
         if let problem = try StoreUnlocking(index, options, random).unlock() { throw .key(problem) }
         return Result(index: index, lock: nil, firstGeneration: StoreIndex.firstUnstoredGeneration)
+    }
+
+    /// Returns the error for a store of another format, which stays as it is.
+    private static func refusal(of format: Int) -> StoreError? {
+        let supported = IndexSchema.currentFormat
+        if format == supported { return nil }
+        return format > supported
+            ? .formatTooNew(found: format, supported: supported) : .formatTooOld(found: format, supported: supported)
     }
 
     private func openIndexForReading(heldBy process: Int32?) throws(StoreError) -> (StoreIndex, Int?) {
@@ -180,9 +186,7 @@ struct StoreOpening {
         index.database.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
         index.onLogKept = { [onRecovery = options.onRecovery] in onRecovery(.logKept(reason: $0.description)) }
         guard let format = try index.readFormat() else { return .damaged(reason: "the database is not an index of Spool") }
-        guard format <= IndexSchema.currentFormat else {
-            return .refused(.formatTooNew(found: format, supported: IndexSchema.currentFormat))
-        }
+        if format > 0, let refusal = Self.refusal(of: format) { return .refused(refusal) }
         // Checked before any change, so that a wrong key leaves the store unchanged.
         let unlocking = StoreUnlocking(index, options, random)
         if format > 0, let problem = try unlocking.unlock() { return .refused(.key(problem)) }

@@ -56,7 +56,10 @@ enum IndexFlips {
             } catch {
                 // A format number that no current program writes: the store is rejected and stays
                 // unchanged.
-                if case .formatTooNew = error { return problems }
+                switch error {
+                case .formatTooNew, .formatTooOld: return problems
+                default: break
+                }
                 return problems + ["the store does not open: \(error)"]
             }
             problems += look(at: store)

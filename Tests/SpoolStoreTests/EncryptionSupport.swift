@@ -92,6 +92,19 @@ struct SQLiteFailure: Error {
     var message: String
 }
 
+/// Returns the first column of each row, as another program reads it.
+func rows(_ statement: String, ofIndex path: String) throws -> [String] {
+    var database: OpaquePointer?, query: OpaquePointer?
+    defer { sqlite3_close(database) }
+    guard sqlite3_open(path, &database) == SQLITE_OK, sqlite3_prepare_v2(database, statement, -1, &query, nil) == SQLITE_OK else {
+        throw SQLiteFailure(message: String(cString: sqlite3_errmsg(database)))
+    }
+    defer { sqlite3_finalize(query) }
+    var rows: [String] = []
+    while sqlite3_step(query) == SQLITE_ROW { rows.append(String(cString: sqlite3_column_text(query, 0))) }
+    return rows
+}
+
 /// Changes an index from outside, as another program could.
 func execute(_ statement: String, onIndex path: String) throws {
     var database: OpaquePointer?

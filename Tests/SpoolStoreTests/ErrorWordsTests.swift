@@ -11,6 +11,7 @@ struct ErrorWordsTests {
 
     static let errors: [StoreError] = [
         .full, .locked(by: 7), .locked(by: nil), .corrupt(key, ByteRange(lower: 0, upper: 5)), .formatTooNew(found: 9, supported: 5),
+        .formatTooOld(found: 5, supported: 9),
         .closed,
         .suspended, .readOnly, .key(.missing), .key(.wrong), .key(.notEncrypted), .key(.unavailable("no such item")), .transformFailed,
         .index(code: 1, message: "no such table"), .io(system),

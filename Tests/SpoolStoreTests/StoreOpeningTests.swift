@@ -76,56 +76,17 @@ import Testing
         try store.close()
     }
 
-    /// Statements that turn a store of the current format into an older one: each step reverts the
-    /// migration to the next format.
-    private static let stepsBack = [
-        8: "DROP TABLE download_parts; PRAGMA user_version = 8;",
-        7: "DROP TABLE downloads; PRAGMA user_version = 7;",
-        6: "PRAGMA user_version = 6;",
-        5: "PRAGMA user_version = 5;",
-        4: """
-        ALTER TABLE pins DROP COLUMN key;
-        ALTER TABLE representations DROP COLUMN file_hash;
-        PRAGMA user_version = 4;
-        """,
-        3: """
-        ALTER TABLE pins RENAME TO pins_of_keys;
-        CREATE TABLE pins (resource INTEGER PRIMARY KEY, created INTEGER NOT NULL) STRICT;
-        INSERT INTO pins SELECT resource, pins_of_keys.created FROM pins_of_keys JOIN resources USING (key_hash);
-        DROP TABLE pins_of_keys;
-        PRAGMA user_version = 3;
-        """,
-        2: "ALTER TABLE representations DROP COLUMN facts_check; PRAGMA user_version = 2;",
-        1: "PRAGMA user_version = 1;",
-    ]
-
-    @Test(arguments: [8, 7, 6, 5, 4, 3, 2, 1])
-    func `an older format is migrated in place, with its bytes and pins`(format: Int) throws {
-        let other = StoreSample("other")
-        let store = try disk.open()
-        try film.store([0..<100_000, 150_000..<150_010], of: store.makeGeneration(), in: store)
-        try other.store([0..<10], of: store.makeGeneration(), in: store)
-        #expect(try store.setPinned(film.key, true, time: film.time))
-        let before = try #require(try store.lookup(film.key))
-        try store.close()
-        for step in (format...8).reversed() { try execute(#require(Self.stepsBack[step]), onIndex: disk.root + "/spool.sqlite") }
-        let version = try POSIXFileSystem().open(disk.root + "/spool.sqlite", .read)
-        #expect(try version.byte(at: 63) == UInt8(format))
-
-        let migrated = try disk.open()
-        var after = try #require(try migrated.lookup(film.key))
-        #expect(after.unverified == before.spans, "bytes of an earlier opening are verified before their first use")
-        after.unverified = before.unverified
-        #expect(after == before && after.isPinned)
-        try film.expectBytes(of: after, in: migrated, "of format \(format)")
-        #expect(try migrated.evictionCandidates(after: nil, limit: 10).map(\.key) == [other.key])
-        try film.store([200_000..<200_010], of: after.generation, in: migrated)
-        try migrated.close()
-        #expect(try version.byte(at: 63) == 9)
+    @Test(arguments: [8, 5, 1] as [UInt8])
+    func `an older format is rejected and left unchanged, for a writer and for a reader`(format: UInt8) throws {
+        try storeAndClose()
+        try disk.overwrite("spool.sqlite", at: 60, with: [0, 0, 0, format])
+        let error = StoreError.formatTooOld(found: Int(format), supported: 9)
+        #expect(throws: error) { try disk.open() }
+        let lock = try POSIXFileSystem().open(disk.root + "/lock", .create)
+        #expect(try lock.lock(.exclusive))
+        #expect(throws: error, "as a reader beside the process that writes") { try disk.open() }
+        withExtendedLifetime(lock) {}
         #expect(disk.log.notes == [])
-        let again = try disk.open()
-        #expect(try again.lookup(film.key)?.spans == .of(0..<100_000, 150_000..<150_010, 200_000..<200_010))
-        try again.close()
     }
 
     // MARK: Damage

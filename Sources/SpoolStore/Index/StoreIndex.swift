@@ -102,18 +102,19 @@ final class StoreIndex {
         return format == 0 && tables == 0 ? 0 : nil
     }
 
-    /// Prepares the database for writing: sets the mode of the journal and applies the missing
-    /// migrations.
+    /// Prepares the database for writing: sets the mode of the journal, and makes the tables of an
+    /// empty index.
+    ///
+    /// - Parameter format: The format of the database: the current one, or 0 for an empty one.
     func prepareForWriting(from format: Int) throws(StoreError) {
         let connection = database.connection
         // WAL: a commit is one append, and readers of other processes do not block it.
         try connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=16777216")
         connection.countFrames()
-        for migration in IndexSchema.migrations where migration.number > format {
-            try connection.transaction { () throws(StoreError) in
-                try connection.execute(migration.statements)
-                try connection.execute("PRAGMA application_id=\(IndexSchema.applicationID); PRAGMA user_version=\(migration.number)")
-            }
+        guard format == 0 else { return }
+        try connection.transaction { () throws(StoreError) in
+            try connection.execute(IndexSchema.creation)
+            try connection.execute("PRAGMA application_id=\(IndexSchema.applicationID); PRAGMA user_version=\(IndexSchema.currentFormat)")
         }
     }
 

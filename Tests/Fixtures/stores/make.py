@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Makes the stores of this directory with a given build of the program: make.py PROGRAM DIRECTORY"""
 
+import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -22,10 +24,13 @@ RESOURCES = {
     "/news.mp3": [(3, 3_000, '"news-1"'), (4, 2_000, '"news-2"')],
     "/empty.vtt": [(5, 0, '"empty-1"')],
     "/dated.m4a": [(6, 1_500, None)],
+    "/list.m3u8": [(0, 0, '"list-1"')],
 }
+# A stream with one segment, the body of /list.m3u8.
+PLAYLIST = b"#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\ndated.m4a\n#EXT-X-ENDLIST\n"
 # What the origin sends of the first version of a resource, from its beginning.
 PREFIXES = {"/film.mp4": 4_000, "/news.mp3": 1_000}
-TYPES = {".mp4": "video/mp4", ".mp3": "audio/mpeg", ".vtt": "text/vtt", ".m4a": "audio/mp4"}
+TYPES = {".mp4": "video/mp4", ".mp3": "audio/mpeg", ".vtt": "text/vtt", ".m4a": "audio/mp4", "m3u8": "application/vnd.apple.mpegurl"}
 
 
 class Origin(BaseHTTPRequestHandler):
@@ -47,6 +52,8 @@ class Origin(BaseHTTPRequestHandler):
         path = self.path.removeprefix("http://media.example")
         versions = RESOURCES[path]
         seed, length, tag = versions[min(Origin.version, len(versions) - 1)]
+        whole = PLAYLIST if path.endswith(".m3u8") else pattern(seed, length)
+        length = len(whole)
         first, last = 0, length - 1
         asked = self.headers.get("Range")
         condition = self.headers.get("If-Range")
@@ -65,7 +72,7 @@ class Origin(BaseHTTPRequestHandler):
         if is_part:
             self.send_header("Content-Range", f"bytes {first}-{last}/{length}")
         self.end_headers()
-        body = pattern(seed, length)[first : last + 1]
+        body = whole[first : last + 1]
         if path in PREFIXES and Origin.version == 0 and first == 0:
             # The program gets this much of the beginning, and hangs up.
             self.wfile.write(body[: PREFIXES[path]])
@@ -102,6 +109,28 @@ def main():
         run(store, lock, "get", "-r", "1500-", "-o", "/dev/null", f"{url}/news.mp3")
         run(store, lock, "pin", f"{url}/song.mp3", f"{url}/later.mp4")
 
+    def downloads(store, lock):
+        """Returns the states of the list of downloads, by path."""
+        listed = subprocess.run(
+            [program, "download", "ls", "--json", "--cache", str(root / store), *lock], env=environment, check=True, stdout=subprocess.PIPE)
+        return {download["url"].removeprefix("http://media.example"): download["state"] for download in json.loads(listed.stdout)["downloads"]}
+
+    def download(store, lock):
+        """A stream that a server downloads, and a film that waits."""
+        run(store, lock, "download", "add", "--group", "trip", "http://media.example/list.m3u8")
+        server = subprocess.Popen(
+            [program, "serve", "--listen", "127.0.0.1:0", "--cache", str(root / store), *lock], env=environment, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        for _ in range(100):
+            if downloads(store, lock).get("/list.m3u8") == "complete":
+                break
+            time.sleep(0.1)
+        server.terminate()
+        server.wait()
+        run(store, lock, "download", "add", "http://media.example/later.mp4")
+        run(store, lock, "download", "pause", "http://media.example/later.mp4")
+        assert downloads(store, lock) == {"/list.m3u8": "complete", "/later.mp4": "paused"}, downloads(store, lock)
+
     with tempfile.TemporaryDirectory() as directory:
         keys = pathlib.Path(directory)
         for name, text in {"one": "01" * 32, "two": "02" * 32, "words": "correct horse battery staple"}.items():
@@ -110,11 +139,16 @@ def main():
         one = ["--key-file", str(keys / "one")]
         words = ["--passphrase-file", str(keys / "words")]
         fill("plain", [])
+        download("plain", [])
         fill("key", one)
+        download("key", one)
         fill("passphrase", [*words, "--cipher", "aes-256-gcm"], has_song=False)
         # The program ends while it seals the resources anew: some are sealed by the key before, some by the new one.
         fill("rotation", one, has_song=False)
         run("rotation", one, "rekey", "--new-key-file", str(keys / "two"), wrapper=STOP_AMID_ROTATION)
+    # The reserve is 1 MiB of zeros, which every opening makes again.
+    for reserve in root.glob("*/reserve"):
+        reserve.unlink()
     for index in root.glob("*/spool.sqlite"):
         subprocess.run(["sqlite3", str(index), "PRAGMA wal_checkpoint(TRUNCATE)"], check=True, stdout=subprocess.DEVNULL)
 
