@@ -39,9 +39,8 @@ extension RunningServer {
         var next: Int64? = 0
         // An entry that moved between two answers may be in both.
         while let from = next {
-            guard let answer = JSONValue(try post("downloads?from=\(from)")), let used = answer["usedBytes"]?.integer else {
-                throw incomprehensible
-            }
+            let answer = try post("downloads?from=\(from)")
+            guard let used = answer["usedBytes"]?.integer else { throw incomprehensible }
             for entry in answer["downloads"]?.elements ?? [] {
                 guard let line = DownloadListing.Line(entry) else { throw incomprehensible }
                 if seen.insert(line.key).inserted { listing.lines.append(line) }
@@ -55,7 +54,7 @@ extension RunningServer {
 
     private func changed(_ verb: String, _ words: [String: String]) throws -> Bool {
         let query = words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.percentEncodedForQuery)" }.joined(separator: "&")
-        guard let changed = try post("\(verb)?\(query)").number("changed") else { throw incomprehensible }
+        guard let changed = try post("\(verb)?\(query)")["changed"]?.integer else { throw incomprehensible }
         return changed != 0
     }
 }

@@ -21,7 +21,7 @@ extension RunningServer {
         // reports errors.
         onBegin { do { _ = try post("cancel?id=\(job)") } catch { return } }
         let end = try follow(job, progress)
-        guard let bytes = end.number("bytes") else { throw incomprehensible }
+        guard let bytes = end["bytes"]?.integer else { throw incomprehensible }
         return bytes
     }
 
@@ -41,7 +41,7 @@ extension RunningServer {
         // On a connection of its own, as above.
         onBegin { do { _ = try post("cancel?id=\(job)") } catch { return } }
         let end = try follow(job, progress)
-        guard let entries = end.number("entries"), let report = end.member("report").flatMap(AdoptionReport.init(lines:)) else {
+        guard let entries = end["entries"]?.integer, let report = (end["report"]?.string).flatMap(AdoptionReport.init(lines:)) else {
             throw incomprehensible
         }
         return (report, Int(entries))
@@ -52,31 +52,31 @@ extension RunningServer {
     /// - Returns: The result, or nil when no byte of the resource is stored.
     func repair(_ key: ResourceKey, progress: (Int64) -> Void) throws -> Verification? {
         let end = try follow(begin("repair", ["key": key.string]), progress)
-        guard let stored = end.number("stored") else { throw incomprehensible }
+        guard let stored = end["stored"]?.integer else { throw incomprehensible }
         guard stored != 0 else { return nil }
-        guard let sound = end.number("sound"), let unchecked = end.number("unchecked"), let damaged = end.member("damaged") else {
+        guard let sound = end["sound"]?.integer, let unchecked = end["unchecked"]?.integer, let damaged = end["damaged"]?.string else {
             throw incomprehensible
         }
         var found = Verification(key: key, url: key.string)
         found.soundBytes = sound
         found.uncheckedBytes = unchecked
-        found.isRepaired = end.number("repaired") == 1
+        found.isRepaired = end["repaired"]?.integer == 1
         found.damaged = ByteRangeSet(damaged.split(separator: " ").compactMap(ByteRange.init(dashed:)))
         return found
     }
 
     private func begin(_ verb: String, _ words: [String: String]) throws -> Int64 {
         let query = words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.percentEncodedForQuery)" }.joined(separator: "&")
-        guard let job = try post("\(verb)?\(query)").number("job") else { throw incomprehensible }
+        guard let job = try post("\(verb)?\(query)")["job"]?.integer else { throw incomprehensible }
         return job
     }
 
     /// Waits for the end of a job and returns the last answer.
-    private func follow(_ job: Int64, _ progress: (Int64) -> Void) throws -> String {
+    private func follow(_ job: Int64, _ progress: (Int64) -> Void) throws -> JSON {
         var done: Int64 = 0
         while true {
             let answer = try post("job?id=\(job)&after=\(done)")
-            guard let bytes = answer.number("done"), let running = answer.number("running") else { throw incomprehensible }
+            guard let bytes = answer["done"]?.integer, let running = answer["running"]?.integer else { throw incomprehensible }
             progress(bytes - done)
             done = bytes
             if running == 0 { return answer }

@@ -41,11 +41,12 @@ struct RunningServer {
     }
 
     private func write(to draft: String, _ system: POSIXFileSystem) throws(SystemError) {
-        let page = page.map { ",\"page\":\"\($0)\"" } ?? ""
         let file = try system.createPrivate(draft)
-        let text = Array(
-            "{\"address\":\"\(address)\",\"token\":\"\(token)\",\"serves\":\"\(isGeneral ? "any" : "one")\",\"process\":\(ProcessIdentity.processID)\(page)}\n"
-                .utf8)
+        let members: [(String, JSON)] = [
+            ("address", .string(address)), ("token", .string(token)), ("serves", .string(isGeneral ? "any" : "one")),
+            ("process", .integer(Int64(ProcessIdentity.processID))),
+        ]
+        let text = Array((JSON.object(members + (page.map { [("page", .string($0))] } ?? [])).text + "\n").utf8)
         var failure: SystemError?
         text.withUnsafeBytes { bytes in
             do throws(SystemError) { try file.write(bytes, at: 0) } catch { failure = error }
@@ -76,11 +77,11 @@ struct RunningServer {
         guard let file = try? POSIXFileSystem().open(path(in: directory), .read) else { return nil }
         var text = [UInt8](repeating: 0, count: limitBytes)
         guard let count = try? text.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }) else { return nil }
-        let json = String(decoding: text.prefix(count), as: UTF8.self)
-        guard let address = json.member("address"), let token = json.member("token") else { return nil }
+        guard let json = try? JSON(Array(text.prefix(count))), let address = json["address"]?.string, let token = json["token"]?.string
+        else { return nil }
         return RunningServer(
-            address: address, token: token, isGeneral: json.member("serves") == "any", process: json.number("process"),
-            page: json.member("page"))
+            address: address, token: token, isGeneral: json["serves"]?.string == "any", process: json["process"]?.integer,
+            page: json["page"]?.string)
     }
 
     /// The address without the path, which may begin with the players' token. It is safe for a log.
@@ -116,7 +117,7 @@ struct RunningServer {
     ///
     /// - Returns: False when the key was in that state already.
     func setPinned(_ key: ResourceKey, _ isPinned: Bool) throws -> Bool {
-        guard let changed = try post("\(isPinned ? "pin" : "unpin")?key=\(key.string.percentEncodedForQuery)").number("changed") else {
+        guard let changed = try post("\(isPinned ? "pin" : "unpin")?key=\(key.string.percentEncodedForQuery)")["changed"]?.integer else {
             throw incomprehensible
         }
         return changed != 0
@@ -125,7 +126,8 @@ struct RunningServer {
     /// Returns the reason why the server does not store a resource. Returns nil when it stores the
     /// resource, or was not asked for it.
     func notStoredBecause(_ key: ResourceKey) throws -> String? {
-        guard let reason = try post("not-stored?key=\(key.string.percentEncodedForQuery)").member("because") else { throw incomprehensible }
+        let answer = try post("not-stored?key=\(key.string.percentEncodedForQuery)")
+        guard let reason = answer["because"]?.string else { throw incomprehensible }
         return reason.isEmpty ? nil : reason
     }
 
@@ -135,7 +137,7 @@ struct RunningServer {
 
     /// Returns a link to the status page that logs one browser in.
     func loginLink() throws -> String {
-        guard let secret = try post("login").member("link") else { throw incomprehensible }
+        guard let secret = try post("login")["link"]?.string else { throw incomprehensible }
         // A browser sends no fragment to a server, so no log contains it.
         return "\(page ?? address + "_spool/")#login=\(secret)"
     }
@@ -153,17 +155,18 @@ struct RunningServer {
 
     private func outcome(of command: String) throws -> Outcome {
         let answer = try post(command)
-        guard let removed = answer.number("removed"), let bytes = answer.number("bytes") else {
+        guard let removed = answer["removed"]?.integer, let bytes = answer["bytes"]?.integer else {
             throw incomprehensible
         }
         return Outcome(removed: removed, bytes: bytes)
     }
 
-    /// Sends one command and returns the body of the answer. Throws the server's reason when it
-    /// refuses.
-    func post(_ command: String) throws -> String {
+    /// Sends one command and returns the answer. Throws the server's reason when it refuses.
+    func post(_ command: String) throws -> JSON {
         guard let path = (try? URIReference(address))?.path else { throw Failure("serve.json names no address: \(address)", .inputOutput) }
-        return try ask("POST \(path)_spool/api/\(command)", fields: ["Authorization: Bearer \(token)", "Content-Length: 0"])
+        let body = try ask("POST \(path)_spool/api/\(command)", fields: ["Authorization: Bearer \(token)", "Content-Length: 0"])
+        guard let answer = JSON(text: body) else { throw incomprehensible }
+        return answer
     }
 
     /// Sends a request and returns the body of the answer.

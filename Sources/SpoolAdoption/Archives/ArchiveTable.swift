@@ -1,6 +1,6 @@
 import SpoolCore
 
-/// The values of a property list or a JSON text, as a table.
+/// The values of a property list, as a table.
 ///
 /// A value inside another one is a number into the table. A value that several others share is in
 /// the table once, so a small file cannot grow into a large tree.

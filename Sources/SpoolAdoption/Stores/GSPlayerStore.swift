@@ -24,31 +24,33 @@ package enum GSPlayerStore {
     package static func read(
         _ bytes: [UInt8], path: String, map: AdoptionMap, files: [String: Int64], limits: AdoptionLimits
     ) throws(ForeignRefusal) -> ForeignResource {
-        let table: ArchiveTable
+        let index: JSON
         do throws(ParseError) {
             guard bytes.count <= limits.archiveBytes else {
                 throw ParseError(offset: limits.archiveBytes, expected: "an index of at most \(limits.archiveBytes) bytes")
             }
-            table = try JSONText.table(bytes, limits: limits)
+            var bounds = JSONLimits()
+            (bounds.depth, bounds.values) = (limits.depth, limits.values)
+            index = try JSON(bytes, limits: bounds)
         } catch { throw ForeignRefusal(name: path, "its index is damaged: \(error)", isDamaged: true) }
-        guard case .dictionary(let members) = table[table.root], let list = members["fragments"], case .array(let elements) = table[list]
-        else { throw ForeignRefusal(name: path, "its index has no list of ranges", isDamaged: true) }
+        guard case .array(let elements)? = index["fragments"] else {
+            throw ForeignRefusal(name: path, "its index has no list of ranges", isDamaged: true)
+        }
         let data = String(path.dropLast(indexExtension.count))
         guard let url = map.url(forFile: data), url.utf8.count <= limits.urlBytes else {
             throw ForeignRefusal(name: path, "GSPlayer does not store URLs; a mapping file can name it")
         }
         guard let fileBytes = files[data] else { throw ForeignRefusal(name: path, url: url, "its file is missing", isDamaged: true) }
-        guard let number = members["info"], case .dictionary(let info) = table[number],
-            case .integer(let length)? = table[info, "contentLength"],
-            length > 0
-        else { throw ForeignRefusal(name: path, url: url, "its length is not known") }
+        guard let info = index["info"], case .integer(let length)? = info["contentLength"], length > 0 else {
+            throw ForeignRefusal(name: path, url: url, "its length is not known")
+        }
         guard elements.count <= limits.parts else { throw ForeignRefusal(name: path, url: url, "it has more than \(limits.parts) parts") }
-        let ranges = elements.compactMap { range(table, $0) }
+        let ranges = elements.compactMap(range)
         guard ranges.count == elements.count else {
             throw ForeignRefusal(name: path, url: url, "its index has a range without location or length", isDamaged: true)
         }
         var type: String?
-        if case .text(let text)? = table[info, "contentType"], text.isFieldValue { type = text }
+        if let text = info["contentType"]?.string, text.isFieldValue { type = text }
         var resource = ForeignResource(name: data, url: url, length: length, contentType: type)
         if let reason = resource.add(ranges, of: data, fileBytes: fileBytes) {
             throw ForeignRefusal(name: path, url: url, reason, isDamaged: true)
@@ -56,15 +58,9 @@ package enum GSPlayerStore {
         return resource
     }
 
-    private static func range(_ table: ArchiveTable, _ number: Int) -> (location: Int64, length: Int64)? {
-        guard case .array(let pair) = table[number], pair.count == 2, case .integer(let location) = table[pair[0]],
-            case .integer(let length) = table[pair[1]]
-        else { return nil }
+    private static func range(_ value: JSON) -> (location: Int64, length: Int64)? {
+        let pair = value.elements
+        guard pair.count == 2, case .integer(let location) = pair[0], case .integer(let length) = pair[1] else { return nil }
         return (location, length)
     }
-}
-
-extension ArchiveTable {
-    /// The member of a dictionary with this name.
-    fileprivate subscript(members: [String: Int], name: String) -> Value? { members[name].map { self[$0] } }
 }

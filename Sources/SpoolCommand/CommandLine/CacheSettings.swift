@@ -280,7 +280,7 @@ struct CacheSettings {
     func quotaBytes() throws -> Int64? {
         let directory = try directory()
         // A server that was killed does not answer, and its limits no longer count.
-        if let answer = try? RunningServer.announced(in: directory)?.status(), let store = JSONValue(answer)?["store"] {
+        if let answer = try? RunningServer.announced(in: directory)?.status(), let store = JSON(text: answer)?["store"] {
             return store["quotaBytes"]?.integer
         }
         return try limits(in: directory).quotaBytes

@@ -35,13 +35,9 @@ struct DownloadListing {
 
     /// The list as one JSON object.
     var json: String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field("downloads", array: { json in for line in lines { line.write(to: &json) } })
-            json.field("usedBytes", usedBytes)
-            json.field("allowanceBytes", orNull: allowanceBytes)
-        }
-        return json.text + "\n"
+        JSON.object([
+            ("downloads", .array(lines.map(\.json))), ("usedBytes", .integer(usedBytes)), ("allowanceBytes", JSON(allowanceBytes)),
+        ]).text + "\n"
     }
 
     /// The list as lines for people.
@@ -65,7 +61,7 @@ extension DownloadListing.Line {
     }
 
     /// Reads the answer of a server.
-    init?(_ value: JSONValue) {
+    init?(_ value: JSON) {
         guard let key = value["key"]?.string, let url = value["url"]?.string, let state = value["state"]?.string,
             let done = value["doneBytes"]?.integer
         else { return nil }
@@ -76,17 +72,11 @@ extension DownloadListing.Line {
         totalBytes = value["totalBytes"]?.integer
     }
 
-    fileprivate func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.field("key", key)
-            json.field("url", url)
-            json.field("group", group)
-            json.field("priority", priority)
-            json.field("state", state)
-            if let reason { json.field("reason", reason) } else { json.null("reason") }
-            json.field("doneBytes", doneBytes)
-            json.field("totalBytes", orNull: totalBytes)
-        }
+    fileprivate var json: JSON {
+        .object([
+            ("key", .string(key)), ("url", .string(url)), ("group", .string(group)), ("priority", .integer(priority)),
+            ("state", .string(state)), ("reason", JSON(reason)), ("doneBytes", .integer(doneBytes)), ("totalBytes", JSON(totalBytes)),
+        ])
     }
 
     private static let stateWidth = 8

@@ -111,38 +111,21 @@ struct AdoptCommand: Command {
     }
 
     private func json(_ report: AdoptionReport, _ entries: Int) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field("format", report.format.rawValue)
-            json.field("dryRun", options.isDryRun)
-            json.field("taken", Int64(report.takenCount))
-            json.field("bytes", report.takenBytes)
-            json.field("failed", Int64(report.failedCount))
-            json.field("count", Int64(entries))
-            json.field(
-                "entries",
-                array: { json in
-                    for entry in report.entries { json.object { Self.write(entry, to: &$0) } }
-                })
-        }
-        return json.text + "\n"
+        JSON.object([
+            ("format", .string(report.format.rawValue)), ("dryRun", .bool(options.isDryRun)), ("taken", .integer(Int64(report.takenCount))),
+            ("bytes", .integer(report.takenBytes)), ("failed", .integer(Int64(report.failedCount))), ("count", .integer(Int64(entries))),
+            ("entries", .array(report.entries.map(Self.json))),
+        ]).text + "\n"
     }
 
-    private static func write(_ entry: AdoptionReport.Entry, to json: inout JSONWriter) {
-        json.field("name", entry.name)
-        if let url = entry.url { json.field("url", url) } else { json.null("url") }
-        switch entry.outcome {
-        case .taken(let bytes, let length):
-            json.field("outcome", "taken")
-            json.field("bytes", bytes)
-            json.field("length", length)
-        case .leftOut(let reason):
-            json.field("outcome", "left")
-            json.field("reason", reason)
-        case .failed(let reason):
-            json.field("outcome", "failed")
-            json.field("reason", reason)
-        }
+    private static func json(_ entry: AdoptionReport.Entry) -> JSON {
+        let outcome: [(String, JSON)] =
+            switch entry.outcome {
+            case .taken(let bytes, let length): [("outcome", .string("taken")), ("bytes", .integer(bytes)), ("length", .integer(length))]
+            case .leftOut(let reason): [("outcome", .string("left")), ("reason", .string(reason))]
+            case .failed(let reason): [("outcome", .string("failed")), ("reason", .string(reason))]
+            }
+        return .object([("name", .string(entry.name)), ("url", JSON(entry.url))] + outcome)
     }
 }
 

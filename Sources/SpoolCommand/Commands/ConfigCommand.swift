@@ -91,21 +91,14 @@ struct ConfigCommand: Command {
     }
 
     private func json(_ rows: [Row]) -> String {
-        var json = JSONWriter()
-        json.array { json in
-            for row in rows {
-                json.object { json in
-                    json.field("name", row.name)
-                    json.field("value", row.value)
-                    json.field("source", row.source.kind)
-                    if case .file(let path, let line) = row.source {
-                        json.field("file", path)
-                        json.field("line", Int64(line))
-                    }
-                }
-            }
+        let objects = rows.map { row -> JSON in
+            var members: [(String, JSON)] = [
+                ("name", .string(row.name)), ("value", .string(row.value)), ("source", .string(row.source.kind)),
+            ]
+            if case .file(let path, let line) = row.source { members += [("file", .string(path)), ("line", .integer(Int64(line)))] }
+            return .object(members)
         }
-        return json.text + "\n"
+        return JSON.array(objects).text + "\n"
     }
 }
 

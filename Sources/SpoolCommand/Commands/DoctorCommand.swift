@@ -1,4 +1,5 @@
 import Spool
+import SpoolCore
 import SpoolSystem
 
 /// `spool doctor`: checks whether the program can work here, with advice.
@@ -80,12 +81,9 @@ struct DoctorCommand: Command {
         let counts = Dictionary(grouping: findings, by: \.level).mapValues(\.count)
         let (problems, warnings) = (counts[.problem] ?? 0, counts[.warning] ?? 0)
         guard !arguments.has(Self.json) else {
-            var json = JSONWriter()
-            json.object { json in
-                json.field("checks", array: { json in for finding in findings { finding.write(to: &json) } })
-                json.field("warnings", Int64(warnings))
-                json.field("problems", Int64(problems))
-            }
+            let json = JSON.object([
+                ("checks", .array(findings.map(\.json))), ("warnings", .integer(Int64(warnings))), ("problems", .integer(Int64(problems))),
+            ])
             return try OutputStream.output.write(json.text + "\n")
         }
         let style = TerminalStyle(.output)

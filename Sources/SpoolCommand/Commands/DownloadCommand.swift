@@ -226,12 +226,6 @@ struct DownloadCommand: Command {
     }
 
     private func object(_ key: String, _ url: String, hasChanged: Bool) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field("key", key)
-            json.field("url", url)
-            json.field("changed", hasChanged)
-        }
-        return json.text
+        JSON.object([("key", .string(key)), ("url", .string(url)), ("changed", .bool(hasChanged))]).text
     }
 }

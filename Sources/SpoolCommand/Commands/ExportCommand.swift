@@ -92,15 +92,10 @@ struct ExportCommand: Command {
     }
 
     private func json(_ key: ResourceKey, _ path: String, _ exported: ExportedFile) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field("key", key.string)
-            json.field("url", key.string)
-            json.field("path", path)
-            json.field("bytes", exported.bytes)
-            json.field("method", exported.method.rawValue)
-        }
-        return json.text + "\n"
+        JSON.object([
+            ("key", .string(key.string)), ("url", .string(key.string)), ("path", .string(path)), ("bytes", .integer(exported.bytes)),
+            ("method", .string(exported.method.rawValue)),
+        ]).text + "\n"
     }
 }
 

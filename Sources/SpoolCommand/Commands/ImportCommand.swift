@@ -73,14 +73,9 @@ struct ImportCommand: Command {
     }
 
     private func json(_ key: ResourceKey, _ bytes: Int64) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field("key", key.string)
-            json.field("url", key.string)
-            json.field("path", file)
-            json.field("bytes", bytes)
-        }
-        return json.text + "\n"
+        JSON.object([
+            ("key", .string(key.string)), ("url", .string(key.string)), ("path", .string(file)), ("bytes", .integer(bytes)),
+        ]).text + "\n"
     }
 
     /// Returns the error with the flag that helps.

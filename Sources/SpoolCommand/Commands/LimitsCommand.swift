@@ -50,17 +50,13 @@ struct LimitsCommand: Command {
     private func json(_ stored: StoredLimits, in directory: String) -> String {
         var limits = StorageLimits()
         for flag in LimitFlags.all { if let text = stored[flag] { _ = LimitFlags.set(flag, text, in: &limits) } }
-        var json = JSONWriter()
-        json.object { json in
-            json.field("cache", directory)
-            json.field("quotaBytes", orNull: limits.quotaBytes)
-            json.field("maximumAgeSeconds", orNull: limits.maximumAge?.components.seconds)
-            json.field("maximumCount", orNull: limits.maximumCount.map(Int64.init))
-            json.field("minimumFreeBytes", orNull: limits.minimumFreeBytes)
-            json.field("evict", stored[LimitFlags.evict] ?? LimitFlags.defaultText(LimitFlags.evict))
-            json.field("kept", array: { json in for flag in LimitFlags.all where stored[flag] != nil { json.value(flag.name) } })
-        }
-        return json.text + "\n"
+        let kept = LimitFlags.all.filter { stored[$0] != nil }.map { JSON.string($0.name) }
+        return JSON.object([
+            ("cache", .string(directory)), ("quotaBytes", JSON(limits.quotaBytes)),
+            ("maximumAgeSeconds", JSON(limits.maximumAge?.components.seconds)), ("maximumCount", JSON(limits.maximumCount.map(Int64.init))),
+            ("minimumFreeBytes", JSON(limits.minimumFreeBytes)),
+            ("evict", .string(stored[LimitFlags.evict] ?? LimitFlags.defaultText(LimitFlags.evict))), ("kept", .array(kept)),
+        ]).text + "\n"
     }
 }
 

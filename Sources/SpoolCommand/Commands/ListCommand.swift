@@ -101,17 +101,10 @@ struct ListCommand: Command {
     }
 
     private func pinObject(_ key: ResourceKey) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field("key", key.string)
-            json.field("url", key.string)
-            json.null("length")
-            json.field("pinned", true)
-            json.field("complete", false)
-            json.field("storedBytes", 0 as Int64)
-            json.field("stored", array: { _ in })
-        }
-        return json.text
+        JSON.object([
+            ("key", .string(key.string)), ("url", .string(key.string)), ("length", .null), ("pinned", .bool(true)),
+            ("complete", .bool(false)), ("storedBytes", .integer(0)), ("stored", .array([])),
+        ]).text
     }
 
     private func objects(_ page: [ResourceStatus], _ groups: PresentationGroups, isFirst: Bool) -> String {
@@ -155,33 +148,19 @@ extension ResourceStatus {
     /// The status as one JSON object. Times are in seconds since 1970. Ranges are pairs of the
     /// first offset and the one after the last.
     var json: String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field("key", key.string)
-            json.field("url", url)
-            if let length = representation.length { json.field("length", length) } else { json.null("length") }
-            if let type = representation.contentType { json.field("type", type) } else { json.null("type") }
-            if let validator = representation.validator.text { json.field("validator", validator) } else { json.null("validator") }
-            json.field("validatorIsStrong", representation.validator.isStrong)
-            json.field("fetchedAt", representation.responseTime.seconds)
-            if let lastAccess { json.field("lastAccess", lastAccess.seconds) } else { json.null("lastAccess") }
-            json.field("pinned", isPinned)
-            json.field("complete", isComplete)
-            json.field("storedBytes", stored.totalBytes)
-            if let notStoredBecause { json.field("notStored", notStoredBecause) } else { json.null("notStored") }
-            json.field(
-                "stored",
-                array: { json in
-                    for range in stored.ranges {
-                        json.array {
-                            $0.value(range.lowerBound)
-                            $0.value(range.upperBound)
-                        }
-                    }
-                })
-        }
-        return json.text
+        JSON.object([
+            ("key", .string(key.string)), ("url", .string(url)), ("length", JSON(representation.length)),
+            ("type", JSON(representation.contentType)), ("validator", JSON(representation.validator.text)),
+            ("validatorIsStrong", .bool(representation.validator.isStrong)), ("fetchedAt", .integer(representation.responseTime.seconds)),
+            ("lastAccess", JSON(lastAccess?.seconds)), ("pinned", .bool(isPinned)), ("complete", .bool(isComplete)),
+            ("storedBytes", .integer(stored.totalBytes)), ("notStored", JSON(notStoredBecause)), ("stored", stored.json),
+        ]).text
     }
+}
+
+extension ByteRangeSet {
+    /// The ranges as pairs of the first offset and the one after the last.
+    var json: JSON { .array(ranges.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) }) }
 }
 
 extension Validator {

@@ -31,9 +31,7 @@ struct LoginCommand: Command {
                 "no server has the store at \(directory); start 'spool serve' first, or name its store with --cache", .inputOutput)
         }
         let link = try server.loginLink()
-        var json = JSONWriter()
-        json.object { $0.field("link", link) }
-        try OutputStream.output.write((isJSON ? json.text : link) + "\n")
+        try OutputStream.output.write((isJSON ? JSON.object([("link", .string(link))]).text : link) + "\n")
         return .success
     }
 }

@@ -129,14 +129,9 @@ private struct Pinning {
     }
 
     private func object(_ key: ResourceKey, _ changed: Bool, isStored: Bool) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field("key", key.string)
-            json.field("url", key.string)
-            json.field("pinned", isPinned)
-            json.field("changed", changed)
-            json.field("stored", isStored)
-        }
-        return json.text
+        JSON.object([
+            ("key", .string(key.string)), ("url", .string(key.string)), ("pinned", .bool(isPinned)), ("changed", .bool(changed)),
+            ("stored", .bool(isStored)),
+        ]).text
     }
 }

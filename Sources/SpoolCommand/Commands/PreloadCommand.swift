@@ -180,19 +180,15 @@ struct PreloadCommand: Command {
     }
 
     private static func json(_ outcome: Outcome) -> String {
-        var writer = JSONWriter()
-        writer.object { object in
-            object.field("url", outcome.url)
+        let members: [(String, JSON)] =
             switch outcome.result {
             case .success(let result):
-                object.field("key", result.key.string)
-                object.field("fetched", result.fetchedBytes)
-                object.field("stored", result.storedBytes)
-                if let reason = result.bytesReason { object.field("bytesReason", reason) } else { object.null("bytesReason") }
-            case .failure(let error):
-                object.field("error", error.message)
+                [
+                    ("key", .string(result.key.string)), ("fetched", .integer(result.fetchedBytes)),
+                    ("stored", .integer(result.storedBytes)), ("bytesReason", JSON(result.bytesReason)),
+                ]
+            case .failure(let error): [("error", .string(error.message))]
             }
-        }
-        return writer.text + "\n"
+        return JSON.object([("url", .string(outcome.url))] + members).text + "\n"
     }
 }

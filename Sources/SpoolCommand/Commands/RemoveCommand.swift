@@ -175,23 +175,14 @@ private final class RemovalReport {
     }
 
     private func object(_ key: ResourceKey, _ outcome: RunningServer.Outcome) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field("key", key.string)
-            json.field("url", key.string)
-            json.field("removed", outcome.removed)
-            json.field("bytes", outcome.bytes)
-        }
-        return json.text
+        JSON.object([
+            ("key", .string(key.string)), ("url", .string(key.string)), ("removed", .integer(outcome.removed)),
+            ("bytes", .integer(outcome.bytes)),
+        ]).text
     }
 
     private func json(_ total: RunningServer.Outcome) -> String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field("removed", total.removed)
-            json.field("bytes", total.bytes)
-            json.field("dryRun", isDry)
-        }
+        let json = JSON.object([("removed", .integer(total.removed)), ("bytes", .integer(total.bytes)), ("dryRun", .bool(isDry))])
         // The objects are written already, so they follow as the last member.
         return json.text.dropLast() + ",\"resources\":[\(objects.joined(separator: ","))]}\n"
     }

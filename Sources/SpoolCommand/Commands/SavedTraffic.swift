@@ -27,21 +27,8 @@ struct SavedTraffic {
 
     /// One object with the days, and the sums of all days.
     var json: String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field(
-                "days",
-                array: { json in
-                    for day in days {
-                        json.object { json in
-                            json.field("day", day.day)
-                            Self.write(day.counts, to: &json)
-                        }
-                    }
-                })
-            json.field("total", object: { json in Self.write(total, to: &json) })
-        }
-        return json.text + "\n"
+        let days = days.map { JSON.object([("day", .string($0.day))] + Self.members($0.counts)) }
+        return JSON.object([("days", .array(days)), ("total", .object(Self.members(total)))]).text + "\n"
     }
 
     private var total: Statistics {
@@ -59,13 +46,12 @@ struct SavedTraffic {
         ]
     }
 
-    private static func write(_ counts: Statistics, to json: inout JSONWriter) {
-        json.field("savedBytes", counts.savedBytes)
-        json.field("fetchedBytes", counts.fetchedBytes)
-        if let sent = counts.sentByOriginsBytes { json.field("sentByOriginsBytes", sent) } else { json.null("sentByOriginsBytes") }
-        json.field("originRequests", counts.originRequests)
-        json.field("bytesFromStore", counts.bytesFromStore)
-        json.field("bytesFromOrigin", counts.bytesFromOrigin)
-        json.field("readers", counts.readers)
+    private static func members(_ counts: Statistics) -> [(String, JSON)] {
+        [
+            ("savedBytes", .integer(counts.savedBytes)), ("fetchedBytes", .integer(counts.fetchedBytes)),
+            ("sentByOriginsBytes", JSON(counts.sentByOriginsBytes)), ("originRequests", .integer(counts.originRequests)),
+            ("bytesFromStore", .integer(counts.bytesFromStore)), ("bytesFromOrigin", .integer(counts.bytesFromOrigin)),
+            ("readers", .integer(counts.readers)),
+        ]
     }
 }

@@ -63,7 +63,7 @@ struct StatCommand: Command {
     private func bucketLine() throws -> String {
         // A server that was killed does not answer.
         guard let answer = try? RunningServer.announced(in: try settings.directory())?.status(),
-            let bucket = JSONValue(answer)?["bucket"], bucket["requests"] != nil
+            let bucket = JSON(text: answer)?["bucket"], bucket["requests"] != nil
         else { return "" }
         let count = { (name: String) in bucket[name]?.integer ?? 0 }
         return

@@ -93,12 +93,9 @@ private struct TopWatch: Sendable {
     private func print(_ text: String, _ sample: TopSample, _ rates: TopRates, _ view: TopScreen) throws {
         let now = SystemTime().wallNow.iso8601
         guard isJSON else { return try OutputStream.output.write(view.plainLine(sample, rates, at: now) + "\n") }
-        var json = JSONWriter()
-        json.object { json in
-            json.field("time", now)
-            json.field("servedBytesPerSecond", rates.served)
-            json.field("fetchedBytesPerSecond", rates.fetched)
-        }
+        let json = JSON.object([
+            ("time", .string(now)), ("servedBytesPerSecond", .integer(rates.served)), ("fetchedBytesPerSecond", .integer(rates.fetched)),
+        ])
         // The server's object follows as the last member.
         try OutputStream.output.write(json.text.dropLast() + ",\"status\":" + text + "}\n")
     }

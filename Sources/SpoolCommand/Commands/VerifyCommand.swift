@@ -154,25 +154,10 @@ extension Verification {
     /// The result as one JSON object. Ranges are pairs of the first offset and the one after the
     /// last.
     fileprivate var json: String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field("key", key.string)
-            json.field("url", url)
-            json.field("soundBytes", soundBytes)
-            json.field("uncheckedBytes", uncheckedBytes)
-            json.field("damagedBytes", damaged.totalBytes)
-            json.field(
-                "damaged",
-                array: { json in
-                    for range in damaged.ranges {
-                        json.array {
-                            $0.value(range.lowerBound)
-                            $0.value(range.upperBound)
-                        }
-                    }
-                })
-            json.field("repaired", isRepaired)
-        }
-        return json.text
+        JSON.object([
+            ("key", .string(key.string)), ("url", .string(url)), ("soundBytes", .integer(soundBytes)),
+            ("uncheckedBytes", .integer(uncheckedBytes)), ("damagedBytes", .integer(damaged.totalBytes)), ("damaged", damaged.json),
+            ("repaired", .bool(isRepaired)),
+        ]).text
     }
 }

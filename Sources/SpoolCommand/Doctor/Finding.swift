@@ -1,3 +1,5 @@
+import SpoolCore
+
 /// A result of `spool doctor`.
 package struct Finding: Hashable, Sendable {
     /// The weight of a finding.
@@ -46,12 +48,7 @@ extension Finding {
         return line + (advice.map { String(repeating: " ", count: 9) + "-> \($0.printable)\n" } ?? "")
     }
 
-    func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.field("check", subject)
-            json.field("level", level.rawValue)
-            json.field("text", text)
-            if let advice { json.field("advice", advice) } else { json.null("advice") }
-        }
+    var json: JSON {
+        .object([("check", .string(subject)), ("level", .string(level.rawValue)), ("text", .string(text)), ("advice", JSON(advice))])
     }
 }

@@ -58,16 +58,12 @@ struct Message {
     /// The message as it is written at a time.
     func line(as format: StandardErrorLog.Format, now: Timestamp) -> String {
         guard format == .json else { return text }
-        var json = JSONWriter()
-        json.object { json in
-            json.field("time", now.iso8601)
-            json.field("level", level.rawValue)
-            if let error { json.field("error", error) }
-            json.field("message", text.hasPrefix("spool: ") ? String(text.dropFirst("spool: ".count)) : text)
-            if let url { json.field("url", url) } else { json.null("url") }
-            if let exitCode { json.field("exitStatus", Int64(exitCode.rawValue)) }
-        }
-        return json.text
+        var members: [(String, JSON)] = [("time", .string(now.iso8601)), ("level", .string(level.rawValue))]
+        if let error { members.append(("error", .string(error))) }
+        members.append(("message", .string(text.hasPrefix("spool: ") ? String(text.dropFirst("spool: ".count)) : text)))
+        members.append(("url", JSON(url)))
+        if let exitCode { members.append(("exitStatus", .integer(Int64(exitCode.rawValue)))) }
+        return JSON.object(members).text
     }
 
     /// Writes the message to standard error.

@@ -38,19 +38,11 @@ extension PresentationStatus {
     /// The status as one JSON object. Counts of parts are null while the playlist of a track is not
     /// stored.
     var json: String {
-        var json = JSONWriter()
-        json.object { json in
-            json.field("key", key.string)
-            json.field("url", url)
-            json.field("presentation", true)
-            json.field("complete", isComplete)
-            json.field("live", isLive)
-            json.field("pinned", isPinned)
-            json.field("storedBytes", storedBytes)
-            json.field("resources", Int64(resources.count))
-            json.field("tracks", array: { json in for track in tracks { json.object { track.write(to: &$0) } } })
-        }
-        return json.text
+        JSON.object([
+            ("key", .string(key.string)), ("url", .string(url)), ("presentation", .bool(true)), ("complete", .bool(isComplete)),
+            ("live", .bool(isLive)), ("pinned", .bool(isPinned)), ("storedBytes", .integer(storedBytes)),
+            ("resources", .integer(Int64(resources.count))), ("tracks", .array(tracks.map(\.json))),
+        ]).text
     }
 }
 
@@ -64,14 +56,11 @@ extension PresentationStatus.Track {
         return facts.compactMap { $0 }.joined(separator: ", ")
     }
 
-    fileprivate func write(to json: inout JSONWriter) {
-        json.field("kind", kind.rawValue)
-        json.field("bandwidth", bandwidth)
-        json.field("height", height)
-        json.field("language", language)
-        if let partCount { json.field("parts", Int64(partCount)) } else { json.null("parts") }
-        json.field("storedParts", Int64(storedPartCount))
-        json.field("complete", isComplete)
-        json.field("playable", isPlayable)
+    fileprivate var json: JSON {
+        .object([
+            ("kind", .string(kind.rawValue)), ("bandwidth", .integer(bandwidth)), ("height", .integer(height)),
+            ("language", .string(language)), ("parts", JSON(partCount.map(Int64.init))), ("storedParts", .integer(Int64(storedPartCount))),
+            ("complete", .bool(isComplete)), ("playable", .bool(isPlayable)),
+        ])
     }
 }

@@ -84,20 +84,17 @@ final class StandardErrorLog: LogSink {
         case .text:
             return "\(now.iso8601)  \(level)" + String(repeating: " ", count: max(1, 9 - "\(level)".count)) + message.printable
         case .json:
-            var json = JSONWriter()
-            json.object {
-                $0.field("time", now.iso8601)
-                $0.field("level", "\(level)")
-                $0.field("message", message)
-                guard let record else { return }
-                $0.field("method", record.method)
-                $0.field("target", record.target)
-                $0.field("status", Int64(record.status))
-                $0.field("bytes", record.bytesSent)
-                $0.field("milliseconds", Int64(record.milliseconds))
-                if let problem = record.problem { $0.field("problem", problem) }
+            var members: [(String, JSON)] = [
+                ("time", .string(now.iso8601)), ("level", .string("\(level)")), ("message", .string(message)),
+            ]
+            if let record {
+                members += [
+                    ("method", .string(record.method)), ("target", .string(record.target)), ("status", .integer(Int64(record.status))),
+                    ("bytes", .integer(record.bytesSent)), ("milliseconds", .integer(Int64(record.milliseconds))),
+                ]
+                if let problem = record.problem { members.append(("problem", .string(problem))) }
             }
-            return json.text
+            return JSON.object(members).text
         }
     }
 }

@@ -33,7 +33,7 @@ package struct TopSample: Equatable, Sendable {
     /// Reads an answer. Members that are missing count as zero, so that a newer server can be
     /// looked at.
     package init?(_ text: String, time: Int64) {
-        guard let json = JSONValue(text), let statistics = json["statistics"], let store = json["store"] else { return nil }
+        guard let json = JSON(text: text), let statistics = json["statistics"], let store = json["store"] else { return nil }
         self.time = time
         bytesFromStore = statistics["bytesFromStore"]?.integer ?? 0
         bytesFromOrigin = statistics["bytesFromOrigin"]?.integer ?? 0
@@ -53,7 +53,7 @@ package struct TopSample: Equatable, Sendable {
 }
 
 extension TopSample.Resource {
-    fileprivate init?(_ json: JSONValue) {
+    fileprivate init?(_ json: JSON) {
         guard let key = json["key"]?.string else { return nil }
         self.key = key
         length = json["length"]?.integer

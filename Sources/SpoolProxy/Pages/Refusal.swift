@@ -58,6 +58,14 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     }
 }
 
+extension JSON {
+    /// The fields of a response with a JSON body. They keep a browser from treating it as another
+    /// type.
+    static let fields: HTTPFields = [
+        .contentType: "application/json", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+    ]
+}
+
 extension Response {
     /// Returns a refusal in JSON, with a code for programs and a sentence for people.
     ///

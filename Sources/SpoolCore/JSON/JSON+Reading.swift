@@ -1,65 +1,84 @@
-import SpoolCore
+/// The bounds of a JSON text that is read.
+package struct JSONLimits: Sendable {
+    /// The deepest nesting. The default is far above the four levels of a server's answers.
+    package var depth = 32
+    /// The most values, those inside others included.
+    package var values = 1 << 20
 
-/// A reader of JSON texts (RFC 8259).
-struct JSONText {
-    private let bytes: [UInt8]
-    private let limits: AdoptionLimits
-    private var offset = 0
-    private var values: [ArchiveTable.Value] = []
+    /// Creates the default bounds.
+    package init() {}
+}
 
+extension JSON {
     /// Reads a text.
     ///
-    /// - Throws: `ParseError` for bytes that are not JSON, or beyond the limits.
-    static func table(_ bytes: [UInt8], limits: AdoptionLimits) throws(ParseError) -> ArchiveTable {
-        var text = JSONText(bytes: bytes, limits: limits)
-        let root = try text.value(depth: 1)
-        text.skipSpace()
-        guard text.offset == bytes.count else { throw text.failure("the end of the text") }
-        return try ArchiveTable(text.values, root: root, depth: limits.depth)
+    /// - Throws: `ParseError` for bytes that are not one JSON value, or beyond the limits.
+    package init(_ bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(ParseError) {
+        var reader = JSONReader(bytes: bytes, limits: limits)
+        self = try reader.whole()
     }
 
-    private init(bytes: [UInt8], limits: AdoptionLimits) {
+    /// Reads a text, or returns nil when it is not one JSON value.
+    package init?(text: String) {
+        guard let value = try? JSON(Array(text.utf8)) else { return nil }
+        self = value
+    }
+}
+
+/// Reads one JSON text.
+private struct JSONReader {
+    let bytes: [UInt8]
+    let limits: JSONLimits
+    private var offset = 0
+    private var count = 0
+
+    init(bytes: [UInt8], limits: JSONLimits) {
         self.bytes = bytes
         self.limits = limits
     }
 
+    mutating func whole() throws(ParseError) -> JSON {
+        let value = try value(depth: 1)
+        skipSpace()
+        guard offset == bytes.count else { throw failure("the end of the text") }
+        return value
+    }
+
     private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
-    private mutating func value(depth: Int) throws(ParseError) -> Int {
+    private mutating func value(depth: Int) throws(ParseError) -> JSON {
         guard depth < limits.depth else { throw failure("at most \(limits.depth) levels of values") }
+        guard count < limits.values else { throw failure("at most \(limits.values) values") }
+        count += 1
         skipSpace()
-        let value: ArchiveTable.Value
         switch next {
-        case UInt8(ascii: "{"): value = try object(depth)
-        case UInt8(ascii: "["): value = try array(depth)
-        case UInt8(ascii: "\""): value = .text(try string())
-        default: value = try word()
+        case UInt8(ascii: "{"): return try object(depth)
+        case UInt8(ascii: "["): return try array(depth)
+        case UInt8(ascii: "\""): return .string(try string())
+        default: return try word()
         }
-        guard values.count < limits.values else { throw failure("at most \(limits.values) values") }
-        values.append(value)
-        return values.count - 1
     }
 
-    private mutating func object(_ depth: Int) throws(ParseError) -> ArchiveTable.Value {
-        var members: [String: Int] = [:]
-        try list(until: UInt8(ascii: "}")) { text throws(ParseError) in
-            guard text.next == UInt8(ascii: "\"") else { throw text.failure("a name") }
-            let name = try text.string()
-            text.skipSpace()
-            guard text.take(UInt8(ascii: ":")) else { throw text.failure("a colon") }
-            members[name] = try text.value(depth: depth + 1)
+    private mutating func object(_ depth: Int) throws(ParseError) -> JSON {
+        var members: [(String, JSON)] = []
+        try list(until: UInt8(ascii: "}")) { reader throws(ParseError) in
+            guard reader.next == UInt8(ascii: "\"") else { throw reader.failure("a name") }
+            let name = try reader.string()
+            reader.skipSpace()
+            guard reader.take(UInt8(ascii: ":")) else { throw reader.failure("a colon") }
+            members.append((name, try reader.value(depth: depth + 1)))
         }
-        return .dictionary(members)
+        return .object(members)
     }
 
-    private mutating func array(_ depth: Int) throws(ParseError) -> ArchiveTable.Value {
-        var elements: [Int] = []
-        try list(until: UInt8(ascii: "]")) { text throws(ParseError) in elements.append(try text.value(depth: depth + 1)) }
+    private mutating func array(_ depth: Int) throws(ParseError) -> JSON {
+        var elements: [JSON] = []
+        try list(until: UInt8(ascii: "]")) { reader throws(ParseError) in elements.append(try reader.value(depth: depth + 1)) }
         return .array(elements)
     }
 
     /// Reads what the brackets of a container enclose, with a comma between two elements.
-    private mutating func list(until end: UInt8, _ element: (inout JSONText) throws(ParseError) -> Void) throws(ParseError) {
+    private mutating func list(until end: UInt8, _ element: (inout JSONReader) throws(ParseError) -> Void) throws(ParseError) {
         offset += 1
         skipSpace()
         if take(end) { return }
@@ -73,7 +92,7 @@ struct JSONText {
     }
 
     /// Reads a number, `true`, `false` or `null`.
-    private mutating func word() throws(ParseError) -> ArchiveTable.Value {
+    private mutating func word() throws(ParseError) -> JSON {
         let word = bytes[offset...].prefix { byte in
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "E"), UInt8(ascii: "+"),
@@ -91,8 +110,8 @@ struct JSONText {
         default: break
         }
         if let number = Int64(text) { return .integer(number) }
-        guard let number = Double(text) else { throw failure("a value") }
-        return .real(number)
+        guard let number = Double(text), number.isFinite else { throw failure("a value") }
+        return .number(number)
     }
 
     private mutating func string() throws(ParseError) -> String {
@@ -119,19 +138,20 @@ struct JSONText {
         case UInt8(ascii: "b"): return [0x08]
         case UInt8(ascii: "f"): return [0x0C]
         case UInt8(ascii: "u"):
-            guard let unit = codeUnit() else { throw failure("four hexadecimal digits") }
+            let unit = try codeUnit()
             guard (0xD800..<0xDC00).contains(unit) else { return Array(String(decoding: [unit], as: UTF16.self).utf8) }
             guard bytes[offset...].starts(with: Array("\\u".utf8)) else { throw failure("the other half of a surrogate pair") }
             offset += 2
-            guard let low = codeUnit() else { throw failure("four hexadecimal digits") }
-            return Array(String(decoding: [unit, low], as: UTF16.self).utf8)
+            return Array(String(decoding: [unit, try codeUnit()], as: UTF16.self).utf8)
         default: return [byte]
         }
     }
 
-    private mutating func codeUnit() -> UInt16? {
+    private mutating func codeUnit() throws(ParseError) -> UInt16 {
         let digits = bytes[offset...].prefix(4)
-        guard digits.count == 4, let unit = UInt16(String(decoding: digits, as: UTF8.self), radix: 16) else { return nil }
+        guard digits.count == 4, let unit = UInt16(String(decoding: digits, as: UTF8.self), radix: 16) else {
+            throw failure("four hexadecimal digits")
+        }
         offset += 4
         return unit
     }
