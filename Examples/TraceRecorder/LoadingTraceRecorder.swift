@@ -1,0 +1,1 @@
+../../docs/traces/LoadingTraceRecorder.swift
