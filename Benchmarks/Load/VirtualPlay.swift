@@ -49,7 +49,7 @@ struct VirtualPlay {
                 kind: .fastStart, seconds: Double(bytes) / Double(Self.bytesPerSecond), headBytes: 300_000,
                 firstDifference: { resource.content.firstDifference(in: $0, at: $1) })
         }
-        player.append(AVPlayerItem(asset: try makeAsset(cache, simulator)))
+        player.insert(AVPlayerItem(asset: try makeAsset(cache, simulator)), after: nil)
         _ = simulator.after(0, on: world.main) { player.setRate(1) }
         guard simulator.run(until: { player.state.withLock { $0.items.isEmpty } }, maxSteps: Self.maxSteps) else {
             throw BenchmarkError("the play did not end: \(simulated.history.map(\.phase)) \(world.journal.breaches)")

@@ -9,13 +9,14 @@ internal import SpoolSystem
 /// Reports the conditions of the system: the network's path, Low Power Mode and the temperature.
 package final class SystemNetworkMonitor: NetworkMonitor {
     private struct State: @unchecked Sendable {
-        // Safe to share: only the lock of `state` reaches the tokens, and nothing changes them.
+        // Safe to share: only the lock of `state` reaches the tokens and the path monitor, which is
+        // Sendable by itself from iOS 17 and macOS 14 on.
+        let paths = NWPathMonitor()
         var conditions = NetworkConditions()
         var report: (@Sendable (NetworkConditions) -> Void)?
         var tokens: [any NSObjectProtocol] = []
     }
 
-    private let paths = NWPathMonitor()
     /// Reports, one at a time.
     private let queue = DispatchQueue(label: "spool.network-monitor")
     private let state = Locked(State())
@@ -36,14 +37,17 @@ package final class SystemNetworkMonitor: NetworkMonitor {
             state.tokens = tokens
         }
         readDeviceSoon()
-        paths.pathUpdateHandler = { [weak self] path in self?.pathChanged(path) }
-        paths.start(queue: queue)
+        // Neither call waits for the handler, which runs on the queue.
+        state.withLock { state in
+            state.paths.pathUpdateHandler = { [weak self] path in self?.pathChanged(path) }
+            state.paths.start(queue: queue)
+        }
     }
 
     /// Ends the reports.
     package func stop() {
-        paths.cancel()
         let tokens = state.withLock { state in
+            state.paths.cancel()
             defer { (state.report, state.tokens) = (nil, []) }
             return state.tokens
         }

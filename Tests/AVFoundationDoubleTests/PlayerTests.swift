@@ -30,8 +30,7 @@ import Testing
                 heard.withLock { $0.append("rate \(change.newValue ?? -1)") }
             },
             player.observe(\.timeControlStatus) { player, _ in
-                let status = MainActor.assumeIsolated { player.timeControlStatus }
-                heard.withLock { $0.append("status \(status.rawValue)") }
+                heard.withLock { $0.append("status \(player.timeControlStatus.rawValue)") }
             },
         ]
         player.play()
@@ -64,6 +63,49 @@ import Testing
                 player.insert(item, after: nil)
             }
         }
+    }
+
+    @Test func `a looper puts its copies before the items that are there, and restores the player`() {
+        let player = AVQueuePlayer(items: [Self.item()])
+        player.actionAtItemEnd = .pause
+        player.rate = 1.5
+        let looper = AVPlayerLooper(player: player, templateItem: Self.item())
+        #expect(Array(player.items().prefix(AVPlayerLooper.copyCount)) == looper.loopingPlayerItems)
+        #expect(player.items().count == AVPlayerLooper.copyCount + 1)
+        #expect(player.actionAtItemEnd == .advance && player.rate == 1.5 && looper.status == .ready)
+        looper.disableLooping()
+        #expect(player.items().count == 2 && player.actionAtItemEnd == .pause && looper.status == .cancelled)
+    }
+
+    @Test func `a queue may be changed on any thread`() async {
+        let player = AVQueuePlayer(items: [Self.item()]), item = Self.item()
+        await Task.detached { player.insert(item, after: nil) }.value
+        #expect(player.items().count == 2)
+        await Task.detached { player.removeAllItems() }.value
+        #expect(player.items().isEmpty)
+    }
+
+    @Test func `an item of another player raises an exception`() async {
+        await #expect(processExitsWith: .failure) {
+            let item = AVPlayerItem(url: URL(fileURLWithPath: "/"))
+            let first = AVPlayer(playerItem: item), second = AVQueuePlayer()
+            second.insert(item, after: nil)
+            withExtendedLifetime(first) {}
+        }
+    }
+
+    @Test func `a seek of an item that is not ready raises an exception with a handler`() async {
+        AVPlayerItem(url: URL(fileURLWithPath: "/")).seek(to: .zero)
+        await #expect(processExitsWith: .failure) {
+            AVPlayerItem(url: URL(fileURLWithPath: "/")).seek(to: .zero) { _ in }
+        }
+        await #expect(processExitsWith: .failure) {
+            AVPlayerItem(url: URL(fileURLWithPath: "/")).seek(to: .invalid)
+        }
+    }
+
+    @Test func `a player without a queue raises an exception when it should advance`() async {
+        await #expect(processExitsWith: .failure) { AVPlayer().actionAtItemEnd = .advance }
     }
 
     @Test func `a simulated player's changes reach the app's observers`() {

@@ -44,7 +44,7 @@ import Testing
             // The notification centre holds the block, and the block holds the stream. Both end
             // with the test process.
             _ = NotificationCenter.default.addObserver(
-                forName: AVPlayerItem.didPlayToEndTimeNotification, object: item, queue: nil
+                forName: .AVPlayerItemDidPlayToEndTime, object: item, queue: nil
             ) { _ in continuation.yield() }
             start()
         }

@@ -61,7 +61,7 @@ import Testing
     func `T2: a seek cancels the old request before the new one, after it, or never`(order: PlayerHabits.CancelOrder) {
         let bench = PlayBench(habits: Self.habits { ($0.cancelOrder, $0.isGreedy) = (order, true) })
         bench.delegate.delay = .milliseconds(200)
-        bench.app(after: .seconds(1)) { $0.player.beginSeek(to: CMTime(seconds: 15, preferredTimescale: 1000)) }
+        bench.app(after: .seconds(1)) { $0.player.seek(to: CMTime(seconds: 15, preferredTimescale: 1000)) }
         bench.playToEnd()
         Self.expectPlayed(bench)
         let new = bench.asked.firstIndex(of: "@720896+279104 E")
@@ -79,7 +79,7 @@ import Testing
         let bench = PlayBench()
         let isDone = Outcome()
         bench.app(after: .seconds(2)) { bench in
-            bench.player.beginSeek(to: CMTime(seconds: 20, preferredTimescale: 1000)) { isDone.value = $0 }
+            bench.player.seek(to: CMTime(seconds: 20, preferredTimescale: 1000)) { isDone.value = $0 }
         }
         bench.playToEnd()
         Self.expectPlayed(bench)
@@ -140,7 +140,7 @@ import Testing
         bench.simulator.advance(by: .seconds(2))
         #expect(bench.feeder.openAskCount == 1)
         let old = bench.player.state.withLock { $0.items[0] }
-        bench.player.advance()
+        bench.player.advanceToNextItem()
         bench.simulator.advance(by: .milliseconds(700))
         #expect(bench.delegate.cancelled == [] && bench.feeder.openAskCount == 1)
         withExtendedLifetime(old) {}
@@ -248,7 +248,7 @@ import Testing
         bench.delegate.delay = .milliseconds(500)
         bench.simulator.advance(by: .seconds(3))
         #expect(bench.feeder.openAskCount == 1)
-        bench.player.replace(with: nil)
+        bench.player.replaceCurrentItem(with: nil)
         bench.simulator.runUntilIdle(maxSteps: PlayBench.maxSteps)
         #expect(bench.delegate.cancelled == [2])
         #expect(bench.world.journal.breaches == [])
@@ -280,7 +280,7 @@ import Testing
             for _ in 0..<random.number(in: 0...5) {
                 let target = Double(random.number(in: 0...20))
                 bench.app(after: .milliseconds(random.number(in: 0...20_000))) {
-                    $0.player.beginSeek(to: CMTime(seconds: target, preferredTimescale: 1000))
+                    $0.player.seek(to: CMTime(seconds: target, preferredTimescale: 1000))
                 }
             }
             bench.playToEnd()

@@ -14,12 +14,13 @@ import Testing
     }
 
     /// The reasons of rate changes that a player reports.
-    private static func reasons(of player: AVPlayer, during body: () -> Void) -> [String] {
+    @MainActor private static func reasons(of player: AVPlayer, during body: () -> Void) -> [String] {
         let seen = Locked<[String]>([])
+        let key = AVPlayer.rateDidChangeReasonKey
         let token = NotificationCenter.default.addObserver(
             forName: AVPlayer.rateDidChangeNotification, object: player, queue: nil
         ) { notice in
-            guard let reason = notice.userInfo?[AVPlayer.rateDidChangeReasonKey] as? String else { return }
+            guard let reason = notice.userInfo?[key] as? String else { return }
             seen.withLock { $0.append(reason) }
         }
         body()
@@ -27,7 +28,7 @@ import Testing
         return seen.withLock { $0 }
     }
 
-    @Test func `a call and an interruption have different reasons, and both stop the player`() {
+    @MainActor @Test func `a call and an interruption have different reasons, and both stop the player`() {
         let bench = PlayBench()
         let reasons = Self.reasons(of: bench.player) {
             bench.app { $0.player.setRate(1) }
@@ -68,10 +69,10 @@ import Testing
         let bench = PlayBench()
         let item = try #require(bench.player.state.withLock { $0.items.first })
         bench.simulator.advance(by: .seconds(2))
-        bench.player.drop(item)
+        bench.player.remove(item)
         bench.simulator.advance(by: .seconds(1))
         item.mediaAsset.cancelLoading()
-        bench.player.append(item)
+        bench.player.insert(item, after: nil)
         bench.simulator.advance(by: .seconds(2))
         #expect(item.state.withLock { $0.status } == .failed)
     }
@@ -80,9 +81,9 @@ import Testing
         let bench = PlayBench()
         let item = try #require(bench.player.state.withLock { $0.items.first })
         bench.simulator.advance(by: .seconds(2))
-        bench.player.drop(item)
+        bench.player.remove(item)
         bench.simulator.advance(by: .seconds(1))
-        bench.player.append(item)
+        bench.player.insert(item, after: nil)
         bench.playToEnd()
         #expect(bench.notifications == ["end"])
     }
@@ -99,12 +100,12 @@ import Testing
     @Test func `an item begins where it was sought before a player had it`() throws {
         let bench = PlayBench(items: 2)
         let item = try #require(bench.player.state.withLock { $0.items.last })
-        bench.player.drop(item)
+        bench.player.remove(item)
         bench.simulator.advance(by: .seconds(1))
-        let other = AVPlayerItem(asset: item.mediaAsset)
+        let other = AVPlayerItem(of: item.mediaAsset)
         other.state.withLock { $0.startTime = CMTime(seconds: 15, preferredTimescale: 1000) }
-        bench.player.append(other)
-        bench.player.advance()
+        bench.player.insert(other, after: nil)
+        bench.player.advanceToNextItem()
         bench.app { $0.player.setRate(1) }
         bench.simulator.advance(by: .seconds(3))
         #expect(other.state.withLock { $0.currentTime.seconds } >= 15)

@@ -18,7 +18,7 @@ import Testing
     func `a replayed trace shows no breach by a correct delegate`(file: TraceFile) throws {
         let trace = try file.read()
         let bench = PlayBench(length: try #require(trace.length))
-        bench.player.replace(with: nil)
+        bench.player.replaceCurrentItem(with: nil)
         let asset = AVURLAsset(url: LoaderBench.url)
         asset.resourceLoader.setDelegate(bench.delegate, queue: nil)
         let content = bench.resource.content
@@ -37,7 +37,7 @@ import Testing
         let trace = try LoadingTrace("# spool trace 1\n0.0 1 I+ @0+2\n0.1 1 →2 ✓\n0.2 2 @0+1000000 E\n9 2 →1000000 ✓")
         for misstep in [ServingDelegate.Misstep.sendsWrongByte, .neverAnswers, .finishesShort] {
             let bench = PlayBench()
-            bench.player.replace(with: nil)
+            bench.player.replaceCurrentItem(with: nil)
             bench.delegate.misstep = misstep
             let asset = AVURLAsset(url: LoaderBench.url)
             asset.resourceLoader.setDelegate(bench.delegate, queue: nil)

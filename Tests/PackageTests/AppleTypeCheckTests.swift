@@ -17,9 +17,14 @@ struct AppleTypeCheckTests {
         #expect(try Self.text("scripts/test").contains("scripts/typecheck-apple"))
     }
 
-    @Test func `the type-check has the floor of the manifest`() throws {
-        #expect(try Self.text("Package.swift").contains(".iOS(.v16)"))
-        #expect(try Self.text("scripts/typecheck-apple").contains("apple-ios16.0"))
+    @Test func `the type-check has every platform of the manifest, at its floor`() throws {
+        let (manifest, script) = try (Self.text("Package.swift"), Self.text("scripts/typecheck-apple"))
+        let floors = ["iOS": ("ios", ".v16"), "tvOS": ("tvos", ".v16"), "visionOS": ("xros", ".v1"), "macOS": ("macosx", ".v13")]
+        #expect(manifest.contains("platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .visionOS(.v1)]"))
+        for (platform, (target, version)) in floors {
+            #expect(manifest.contains(".\(platform)(\(version))"))
+            #expect(script.contains("-apple-\(target)\(version.dropFirst(2)).0"))
+        }
     }
 
     /// A declaration without an implementation would seal nothing. So the declarations have a

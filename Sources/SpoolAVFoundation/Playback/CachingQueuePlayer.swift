@@ -7,30 +7,48 @@ package import SpoolSystem
 /// further code.
 public final class CachingQueuePlayer: AVQueuePlayer {
     /// The observer of the player.
-    @MainActor public private(set) lazy var playback = PlaybackObserver(player: self)
+    @MainActor public private(set) lazy var playback = connected(PlaybackObserver(player: self))
+    private nonisolated let queueReport = QueueReport()
 
     /// Observes the player on a simulated main queue.
-    @MainActor package func observe(on main: any Mailbox) { playback = PlaybackObserver(player: self, main: main) }
+    @MainActor package func observe(on main: any Mailbox) { playback = connected(PlaybackObserver(player: self, main: main)) }
 
-    // The list of a queue player cannot be observed, so its changes are reported.
+    @MainActor private func connected(_ observer: PlaybackObserver) -> PlaybackObserver {
+        queueReport.connect(to: observer.queueChange)
+        return observer
+    }
+
+    // The list of a queue player cannot be observed, so its changes are reported. AVFoundation
+    // declares these methods nonisolated, so they may be called on any thread.
 
     /// Inserts an item, whose loading then yields to the item that plays.
     public override func insert(_ item: AVPlayerItem, after afterItem: AVPlayerItem?) {
         super.insert(item, after: afterItem)
-        playback.queueChanged()
+        queueReport.changed()
     }
 
     /// Removes an item, which then stops loading.
     public override func remove(_ item: AVPlayerItem) {
         super.remove(item)
-        playback.queueChanged()
+        queueReport.changed()
     }
 
     /// Removes all items, which then stop loading.
     public override func removeAllItems() {
         super.removeAllItems()
-        playback.queueChanged()
+        queueReport.changed()
     }
+}
+
+/// Reports changes of a player's list to the observer's mailbox, from any thread.
+///
+/// The observer looks at the whole list, so one look may follow several changes.
+final class QueueReport: Sendable {
+    private let report = Locked<(@Sendable () -> Void)?>(nil)
+
+    func connect(to report: @escaping @Sendable () -> Void) { self.report.withLock { $0 = report } }
+
+    func changed() { report.withLock { $0 }?() }
 }
 
 extension MediaCache {

@@ -32,6 +32,11 @@ package import SpoolSystem
     nonisolated static let nudgeInterval: Nanoseconds = .seconds(5)
     /// The largest number of such tries in a row: ten minutes.
     nonisolated static let maxNudges = 120
+    /// The reasons of a new rate that are requests of the user, the app, or the system on their
+    /// behalf. Others are none: a rate that could not be set, the live edge, and the start in
+    /// reverse.
+    nonisolated private static let requests = Set(
+        [AVPlayer.RateDidChangeReason.setRateCalled, .audioSessionInterrupted, .appBackgrounded].map(\.rawValue))
 
     /// The state of the player.
     public private(set) var state = PlaybackState.idle
@@ -105,19 +110,20 @@ package import SpoolSystem
             player.observe(\.timeControlStatus) { _, _ in look() },
             player.observe(\.reasonForWaitingToPlay) { _, _ in look() },
             player.observe(\.status) { _, _ in look() },
-            player.observe(\.isExternalPlaybackActive) { _, _ in look() },
         ]
+        #if !os(visionOS)
+        playerWatch.append(player.observe(\.isExternalPlaybackActive) { _, _ in look() })
+        #endif
         watchInterruptions(of: player)
         look()
     }
 
     /// Notices why the rate changed, and that the user hears nothing any more.
     private func watchInterruptions(of player: AVPlayer) {
-        let (reasonKey, failed) = (AVPlayer.rateDidChangeReasonKey, AVPlayer.RateDidChangeReason.setRateFailed)
+        let reasonKey = AVPlayer.rateDidChangeReasonKey
         let requested = later { $0.rateChanged(.request) }
         rateNotices.add(AVPlayer.rateDidChangeNotification, of: player) { notice in
-            // A rate that could not be set is no request.
-            guard let reason = notice.userInfo?[reasonKey] as? String, reason != failed.rawValue else { return }
+            guard let reason = notice.userInfo?[reasonKey] as? String, Self.requests.contains(reason) else { return }
             requested()
         }
         let lost = later { $0.audioLost() }
@@ -345,8 +351,9 @@ package import SpoolSystem
 
     // MARK: The queue
 
-    /// Follows a change of the queue that is not the current item's.
-    func queueChanged() { later { $0.look() }() }
+    /// Makes the observer look at the queue after a change that is not the current item's. Safe to
+    /// call on any thread.
+    var queueChange: @Sendable () -> Void { later { $0.look() } }
 
     /// Sets the urgency of each item, and parks the items that left.
     private func followQueue(_ player: AVPlayer) {
@@ -394,7 +401,7 @@ package import SpoolSystem
     /// receiver is gone.
     private func followReceiver(_ player: AVPlayer, _ item: AVPlayerItem) {
         let route = (item.asset as? CachingAVURLAsset)?.route
-        if player.isExternalPlaybackActive {
+        if Self.isOnReceiver(player) {
             guard let externalPlayback, route == .cache || (route == .loopback && handedOver?.item !== item),
                 let asset = item.cachedAsset, let plain = asset.sources?.external(externalPlayback)
             else { return }
@@ -406,6 +413,15 @@ package import SpoolSystem
             guard handed === item, let cached = asset.sources?.again() else { return }
             replace(item, with: AVPlayerItem(asset: cached), in: player)
         }
+    }
+
+    /// Whether an AirPlay receiver plays the player's video. visionOS sends video to none.
+    private static func isOnReceiver(_ player: AVPlayer) -> Bool {
+        #if os(visionOS)
+        false
+        #else
+        player.isExternalPlaybackActive
+        #endif
     }
 
     /// Replaces an item that failed. An item never leaves that state.

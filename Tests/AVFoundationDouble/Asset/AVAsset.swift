@@ -4,9 +4,8 @@ package import SpoolSystem
 /// Timed media.
 ///
 /// The double has no media. An asset is the part of an item on which loading can be cancelled.
-open class AVAsset: NSObject, NSCopying, @unchecked Sendable {
-    // Safe to share: nothing changes after the initialiser, and the table of associated objects has
-    // a lock.
+/// Not `Sendable`, as in the SDK. Only ``AVURLAsset`` is.
+open class AVAsset: NSObject, NSCopying, AVAsynchronousKeyValueLoading {
     /// The objects that are associated with this asset.
     package let associatedObjects = AssociatedObjects()
 
@@ -21,11 +20,16 @@ open class AVAsset: NSObject, NSCopying, @unchecked Sendable {
     /// Whether `cancelLoading()` was called.
     package let isLoadingCancelled = Locked(false)
 
-    /// Returns the value of a property. The double has the duration only.
-    public func load<Value>(_ property: AVAsyncProperty<AVAsset, Value>) async throws -> Value { property.value(self) }
-
     /// Returns the asset itself, because it does not change. Subclasses may differ.
     open func copy(with zone: NSZone? = nil) -> Any { self }
+}
+
+/// An object with properties that are loaded when they are needed.
+public protocol AVAsynchronousKeyValueLoading: NSObjectProtocol {}
+
+extension AVAsynchronousKeyValueLoading {
+    /// Returns the value of a property. The double has the duration only.
+    public func load<Value>(_ property: AVAsyncProperty<Self, Value>) async throws -> Value { property.value(self) }
 }
 
 /// A property of an asset that is loaded when it is needed.
@@ -47,7 +51,7 @@ public final class AVAsyncProperty<Root: AnyObject, Value>: AVPartialAsyncProper
 
 extension AVPartialAsyncProperty where Root: AVAsset {
     /// The duration of the asset.
-    public static var duration: AVAsyncProperty<AVAsset, CMTime> {
-        AVAsyncProperty<AVAsset, CMTime> { asset in asset.simulatedDuration.withLock { $0 } }
+    public static var duration: AVAsyncProperty<Root, CMTime> {
+        AVAsyncProperty<Root, CMTime> { asset in asset.simulatedDuration.withLock { $0 } }
     }
 }

@@ -8,6 +8,7 @@ public struct AVError: CustomNSError, Hashable, Sendable {
     /// The codes of the errors.
     public enum Code: Int, Sendable {
         case unknown = -11800
+        @available(macOS, unavailable)
         case mediaServicesWereReset = -11819
         case fileFormatNotRecognized = -11828
         case operationNotSupportedForAsset = -11838

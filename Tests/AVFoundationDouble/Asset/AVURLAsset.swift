@@ -20,11 +20,12 @@ public let AVURLAssetHTTPUserAgentKey = "AVURLAssetHTTPUserAgentKey"
 /// The key of an option: the identifier of the primary playback session.
 public let AVURLAssetPrimarySessionIdentifierKey = "AVURLAssetPrimarySessionIdentifierKey"
 /// The key of an option: the MIME type that replaces the server's.
+@available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *)
 public let AVURLAssetOverrideMIMETypeKey = "AVURLAssetOverrideMIMETypeKey"
 
 /// Timed media behind a URL.
 open class AVURLAsset: AVAsset, @unchecked Sendable {
-    // Safe to share: nothing changes after the initialiser, and the loader has a lock.
+    // Safe to share: nothing changes after the initialiser. The loader and the table of associated objects have locks.
     private let assetURL: URL
     private let loader: AVAssetResourceLoader
     /// The options of the initialiser.
@@ -41,6 +42,11 @@ open class AVURLAsset: AVAsset, @unchecked Sendable {
         self.options = options ?? [:]
         super.init()
         loader.assetWasMade()
+    }
+
+    /// Makes an asset for a URL, as the overlay of the SDK does.
+    public convenience init(url URL: URL) {
+        self.init(url: URL, options: nil)
     }
 
     /// Makes a copy that shares the loader.

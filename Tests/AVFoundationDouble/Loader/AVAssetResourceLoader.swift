@@ -9,8 +9,7 @@ package import SpoolSystem
 /// An `AVURLAsset` makes it, and copies of the asset share it. Requests begin with
 /// ``begin(_:for:world:on:events:)``, which only a simulated player, a replayed trace or a test
 /// calls.
-open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
-    // Safe to share: all state is behind the lock.
+open class AVAssetResourceLoader: NSObject {
     private struct State {
         weak var delegate: (any AVAssetResourceLoaderDelegate)?
         var hadDelegate = false
@@ -58,6 +57,7 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
         set { state.withLock { $0.preloadsEligibleContentKeys = newValue } }
     }
 
+    @available(iOS 18, macOS 15, tvOS 18, visionOS 2, *)
     open var sendsCommonMediaClientDataAsHTTPHeaders: Bool {
         get { state.withLock { $0.sendsCommonMediaClientData } }
         set { state.withLock { $0.sendsCommonMediaClientData = newValue } }
@@ -88,7 +88,8 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
             state.open[ObjectIdentifier(transaction)] = transaction
         }
         let delegateMailbox = delegateMailbox(world)
-        delegateMailbox.post { self.ask(request, transaction) }
+        let (loader, carried) = (Carried(self), Carried(request))
+        delegateMailbox.post { loader.value.ask(carried.value, transaction) }
         if ask.data == nil, !ask.wantsInformation {
             _ = world.time.after(Self.emptyAskTime, on: delegateMailbox) { transaction.checkEmptyAsk() }
         }
@@ -117,9 +118,10 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
     /// unless it finished meanwhile.
     package func cancel(_ transaction: LoadingTransaction) {
         guard transaction.beginCancel() else { return }
+        let loader = Carried(self)
         delegateMailbox(transaction.world).post {
             guard let request = transaction.takeCancelledRequest() else { return }
-            self.delegate?.resourceLoader(self, didCancel: request)
+            loader.value.delegate?.resourceLoader(loader.value, didCancel: request)
             transaction.cancelWasTold()
         }
     }
@@ -133,17 +135,17 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
     package func challenge(
         _ challenge: URLAuthenticationChallenge, world: PlaybackWorld, on mailbox: any Mailbox, answer: @escaping @Sendable (Bool) -> Void
     ) {
-        let carried = Carried(challenge)
+        let (loader, carried) = (Carried(self), Carried(challenge))
         delegateMailbox(world).post {
-            let willAnswer = self.delegate?.resourceLoader(self, shouldWaitForResponseTo: carried.value) ?? false
+            let willAnswer = loader.value.delegate?.resourceLoader(loader.value, shouldWaitForResponseTo: carried.value) ?? false
             mailbox.post { answer(willAnswer) }
         }
     }
 
     /// Cancels a challenge.
     package func cancel(_ challenge: URLAuthenticationChallenge, world: PlaybackWorld) {
-        let carried = Carried(challenge)
-        delegateMailbox(world).post { self.delegate?.resourceLoader(self, didCancel: carried.value) }
+        let (loader, carried) = (Carried(self), Carried(challenge))
+        delegateMailbox(world).post { loader.value.delegate?.resourceLoader(loader.value, didCancel: carried.value) }
     }
 
     private func delegateMailbox(_ world: PlaybackWorld) -> any Mailbox {
@@ -181,10 +183,15 @@ open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
     }
 }
 
-/// Carries an object of Foundation that is not marked Sendable to the one queue that will use it.
+/// Carries an object that is not marked Sendable, or only on newer systems, to the queue that will use it.
 private struct Carried<Value>: @unchecked Sendable {
     // Safe: the sender does not touch the value while the queue has it.
     let value: Value
 
     init(_ value: Value) { self.value = value }
+}
+
+@available(iOS 18, macOS 15, tvOS 18, visionOS 2, *)
+extension AVAssetResourceLoader: @unchecked Sendable {
+    // Safe to share: all state is behind the lock.
 }

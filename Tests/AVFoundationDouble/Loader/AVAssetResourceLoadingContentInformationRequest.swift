@@ -1,8 +1,7 @@
 public import Foundation
 
 /// The facts about a resource that an asset needs before its data.
-open class AVAssetResourceLoadingContentInformationRequest: NSObject, @unchecked Sendable {
-    // Safe to share: the transaction is.
+open class AVAssetResourceLoadingContentInformationRequest: NSObject {
     private let transaction: LoadingTransaction
 
     init(_ transaction: LoadingTransaction) {
@@ -50,4 +49,9 @@ open class AVAssetResourceLoadingContentInformationRequest: NSObject, @unchecked
             disk caching permitted = NO, renewal date = \(information.renewalDate.map { "\($0)" } ?? "(null)")>
             """
     }
+}
+
+@available(iOS 18, macOS 15, tvOS 18, visionOS 2, *)
+extension AVAssetResourceLoadingContentInformationRequest: @unchecked Sendable {
+    // Safe to share: the transaction is.
 }

@@ -1,8 +1,7 @@
 public import Foundation
 
 /// The bytes that an asset requests.
-open class AVAssetResourceLoadingDataRequest: NSObject, @unchecked Sendable {
-    // Safe to share: the transaction is.
+open class AVAssetResourceLoadingDataRequest: NSObject {
     private let transaction: LoadingTransaction
     private let asked: LoadingAsk.Data
 
@@ -36,4 +35,9 @@ open class AVAssetResourceLoadingDataRequest: NSObject, @unchecked Sendable {
         requests all data to end of resource = \(asked.toEnd ? "YES" : "NO"), current offset = \(currentOffset)>
         """
     }
+}
+
+@available(iOS 18, macOS 15, tvOS 18, visionOS 2, *)
+extension AVAssetResourceLoadingDataRequest: @unchecked Sendable {
+    // Safe to share: the transaction is.
 }

@@ -4,8 +4,7 @@ public import FoundationNetworking
 /// One request of an asset: content information, data, or both.
 ///
 /// Only the delegate that accepted the request retains it, until it is finished or cancelled.
-open class AVAssetResourceLoadingRequest: NSObject, @unchecked Sendable {
-    // Safe to share: the transaction is.
+open class AVAssetResourceLoadingRequest: NSObject {
     /// The transaction behind this request.
     package let transaction: LoadingTransaction
     private let information: AVAssetResourceLoadingContentInformationRequest?
@@ -71,14 +70,25 @@ open class AVAssetResourceLoadingRequest: NSObject, @unchecked Sendable {
 }
 
 /// A request for content information whose renewal date has come.
-open class AVAssetResourceRenewalRequest: AVAssetResourceLoadingRequest, @unchecked Sendable {
-    // Safe to share: it adds nothing to the class above.
-}
+open class AVAssetResourceRenewalRequest: AVAssetResourceLoadingRequest {}
 
 /// The source of a request.
-open class AVAssetResourceLoadingRequestor: NSObject, @unchecked Sendable {
-    // Safe to share: it has no state.
-
+open class AVAssetResourceLoadingRequestor: NSObject {
     /// For FairPlay only.
     open var providesExpiredSessionReports: Bool { false }
+}
+
+@available(iOS 18, macOS 15, tvOS 18, visionOS 2, *)
+extension AVAssetResourceLoadingRequest: @unchecked Sendable {
+    // Safe to share: the transaction is.
+}
+
+@available(iOS 18, macOS 15, tvOS 18, visionOS 2, *)
+extension AVAssetResourceLoadingRequestor: @unchecked Sendable {
+    // Safe to share: it has no state.
+}
+
+@available(iOS 18, macOS 15, tvOS 18, visionOS 2, *)
+extension AVAssetResourceRenewalRequest: @unchecked Sendable {
+    // Safe to share: it adds nothing to its superclass.
 }

@@ -90,6 +90,8 @@ package import SpoolSystem
     /// Makes a player with one item.
     public nonisolated init(playerItem item: AVPlayerItem?) {
         state = Locked(State(items: item.map { [$0] } ?? [], actionAtItemEnd: .pause))
+        super.init()
+        item?.entered(self)
     }
 
     /// Makes a player with one item for a URL.
@@ -98,28 +100,41 @@ package import SpoolSystem
     }
 
     nonisolated init(items: [AVPlayerItem], actionAtItemEnd: ActionAtItemEnd) {
+        precondition(Set(items).count == items.count, "an item can be in a queue once")
         state = Locked(State(items: items, actionAtItemEnd: actionAtItemEnd))
+        super.init()
+        for item in items { item.entered(self) }
     }
 
     // MARK: Items
 
-    open var currentItem: AVPlayerItem? { state.withLock { $0.items.first } }
+    nonisolated open var currentItem: AVPlayerItem? { state.withLock { $0.items.first } }
 
     /// Plays `item` instead. The same item again has no effect. The loading of the previous item is
     /// not cancelled (C6).
-    open func replaceCurrentItem(with item: AVPlayerItem?) { replace(with: item) }
-
-    /// The same, for a simulation that is not on the main thread.
-    nonisolated package func replace(with item: AVPlayerItem?) {
+    nonisolated open func replaceCurrentItem(with item: AVPlayerItem?) {
         let old = state.withLock { $0.items }
         if let item, old.first === item { return }
         precondition(item.map { !old.contains($0) } ?? true, "an item that is in the queue already can't become the current one")
-        change([.currentItem]) { $0.items = (item.map { [$0] } ?? []) + $0.items.dropFirst() }
+        changeItems([.currentItem]) { $0 = (item.map { [$0] } ?? []) + $0.dropFirst() }
+    }
+
+    /// Changes the list of items, and notifies the observers of `names`.
+    nonisolated func changeItems(_ names: Set<Property>, _ body: (inout [AVPlayerItem]) -> Void) {
+        let (old, new) = state.withLock { state in
+            let old = state.items
+            body(&state.items)
+            return (old, state.items)
+        }
+        for item in old where !new.contains(item) { item.left(self) }
+        for item in new where !old.contains(item) { item.entered(self) }
+        observers.tell(names)
+        // An observer may release the player's last reference to an item.
         withExtendedLifetime(old) {}
         machinery?.itemsChanged()
     }
 
-    open var actionAtItemEnd: ActionAtItemEnd {
+    nonisolated open var actionAtItemEnd: ActionAtItemEnd {
         get { state.withLock { $0.actionAtItemEnd } }
         set {
             precondition(newValue != .advance || self is AVQueuePlayer, "only a queue player advances at the end of an item")
@@ -129,10 +144,10 @@ package import SpoolSystem
 
     // MARK: Playing
 
-    open func play() { rate = defaultRate }
-    open func pause() { rate = 0 }
+    nonisolated open func play() { rate = defaultRate }
+    nonisolated open func pause() { rate = 0 }
 
-    open var rate: Float {
+    nonisolated open var rate: Float {
         get { state.withLock { $0.rate } }
         set { setRate(newValue) }
     }
@@ -156,7 +171,7 @@ package import SpoolSystem
         }
         if let reason {
             NotificationCenter.default.post(
-                name: Self.rateDidChangeNotification, object: self, userInfo: [Self.rateDidChangeReasonKey: reason.rawValue])
+                name: Self.rateDidChangeName, object: self, userInfo: [Self.reasonKey: reason.rawValue])
         }
         machinery?.rateChanged(immediately: immediately)
     }
@@ -177,48 +192,50 @@ package import SpoolSystem
         public static let audioSessionInterrupted = RateDidChangeReason(rawValue: "AVPlayerRateDidChangeReasonAudioSessionInterrupted")
         /// The app went to the background.
         public static let appBackgrounded = RateDidChangeReason(rawValue: "AVPlayerRateDidChangeReasonAppBackgrounded")
+        /// The player reached the live edge. The SDK has a constant for it from iOS 26.4 on; its text is not known here.
+        package static let reachedLiveEdge = RateDidChangeReason(rawValue: "the live edge was reached")
     }
 
     /// Posted when the rate changed.
-    public nonisolated static let rateDidChangeNotification = Notification.Name("AVPlayerRateDidChangeNotification")
+    public static let rateDidChangeNotification = rateDidChangeName
     /// The key of the reason in the user info of that notification.
-    public nonisolated static let rateDidChangeReasonKey = "AVPlayerRateDidChangeReasonKey"
+    public static let rateDidChangeReasonKey = reasonKey
+    // The double posts on any thread, and the constants above belong to the main actor.
+    private nonisolated static let rateDidChangeName = Notification.Name("AVPlayerRateDidChangeNotification")
+    private nonisolated static let reasonKey = "AVPlayerRateDidChangeReasonKey"
 
     /// The system pauses the player, as at an interruption, when headphones are pulled out, or when
     /// the app goes to the background.
     nonisolated package func pauseBySystem(_ reason: RateDidChangeReason?) { setRate(0, reason: reason) }
 
-    open var defaultRate: Float {
+    nonisolated open var defaultRate: Float {
         get { state.withLock { $0.defaultRate } }
         set { state.withLock { $0.defaultRate = newValue } }
     }
 
     /// Plays at once with the bytes that are there.
-    open func playImmediately(atRate rate: Float) { setRate(rate, immediately: true) }
+    nonisolated open func playImmediately(atRate rate: Float) { setRate(rate, immediately: true) }
 
-    open var timeControlStatus: TimeControlStatus { state.withLock { $0.timeControlStatus } }
-    open var reasonForWaitingToPlay: WaitingReason? { state.withLock { $0.reasonForWaitingToPlay } }
+    nonisolated open var timeControlStatus: TimeControlStatus { state.withLock { $0.timeControlStatus } }
+    nonisolated open var reasonForWaitingToPlay: WaitingReason? { state.withLock { $0.reasonForWaitingToPlay } }
 
-    open var automaticallyWaitsToMinimizeStalling: Bool {
+    nonisolated open var automaticallyWaitsToMinimizeStalling: Bool {
         get { state.withLock { $0.automaticallyWaitsToMinimizeStalling } }
         set { state.withLock { $0.automaticallyWaitsToMinimizeStalling = newValue } }
     }
 
-    open func currentTime() -> CMTime { currentItem?.currentTime() ?? .zero }
+    nonisolated open func currentTime() -> CMTime { currentItem?.currentTime() ?? .zero }
 
-    open func seek(to time: CMTime) { seek(to: time, completionHandler: { _ in }) }
+    nonisolated open func seek(to time: CMTime) { seek(to: time, completionHandler: { _ in }) }
 
-    open func seek(to time: CMTime, completionHandler: @escaping @Sendable (Bool) -> Void) {
-        beginSeek(to: time, completionHandler)
-    }
-
-    /// The same, for a simulation that is not on the main thread.
-    nonisolated package func beginSeek(to time: CMTime, _ completionHandler: @escaping @Sendable (Bool) -> Void = { _ in }) {
+    nonisolated open func seek(to time: CMTime, completionHandler: @escaping @Sendable (Bool) -> Void) {
         guard let machinery else { return completionHandler(false) }
         machinery.seek(to: time, completion: completionHandler)
     }
 
-    open func seek(
+    nonisolated open func seek(to time: CMTime, toleranceBefore: CMTime, toleranceAfter: CMTime) { seek(to: time) }
+
+    nonisolated open func seek(
         to time: CMTime, toleranceBefore: CMTime, toleranceAfter: CMTime, completionHandler: @escaping @Sendable (Bool) -> Void
     ) {
         seek(to: time, completionHandler: completionHandler)
@@ -226,22 +243,26 @@ package import SpoolSystem
 
     // MARK: Outcome and output
 
-    open var status: Status { state.withLock { $0.status } }
-    open var error: (any Error)? { state.withLock { $0.error } }
+    nonisolated open var status: Status { state.withLock { $0.status } }
+    nonisolated open var error: (any Error)? { state.withLock { $0.error } }
 
-    open var allowsExternalPlayback: Bool {
+    @available(visionOS, unavailable)
+    @available(watchOS, unavailable)
+    nonisolated open var allowsExternalPlayback: Bool {
         get { state.withLock { $0.allowsExternalPlayback } }
         set { state.withLock { $0.allowsExternalPlayback = newValue } }
     }
 
-    open var isExternalPlaybackActive: Bool { state.withLock { $0.isExternalPlaybackActive } }
+    @available(visionOS, unavailable)
+    @available(watchOS, unavailable)
+    nonisolated open var isExternalPlaybackActive: Bool { state.withLock { $0.isExternalPlaybackActive } }
 
-    open var volume: Float {
+    nonisolated open var volume: Float {
         get { state.withLock { $0.volume } }
         set { state.withLock { $0.volume = newValue } }
     }
 
-    open var isMuted: Bool {
+    nonisolated open var isMuted: Bool {
         get { state.withLock { $0.isMuted } }
         set { state.withLock { $0.isMuted = newValue } }
     }
@@ -249,7 +270,7 @@ package import SpoolSystem
     // MARK: Observers
 
     /// Calls `changeHandler` on the main queue at each change of `keyPath`.
-    public func observe<Value>(
+    public nonisolated func observe<Value>(
         _ keyPath: KeyPath<AVPlayer, Value>, options: NSKeyValueObservingOptions = [],
         changeHandler: @escaping @Sendable (AVPlayer, NSKeyValueObservedChange<Value>) -> Void
     ) -> NSKeyValueObservation {
@@ -270,7 +291,7 @@ package import SpoolSystem
 }
 
 extension AVPlayer {
-    fileprivate static func property(_ keyPath: PartialKeyPath<AVPlayer>) -> Property? {
+    fileprivate nonisolated static func property(_ keyPath: PartialKeyPath<AVPlayer>) -> Property? {
         switch keyPath {
         case \AVPlayer.currentItem: .currentItem
         case \AVPlayer.rate: .rate
@@ -278,7 +299,9 @@ extension AVPlayer {
         case \AVPlayer.reasonForWaitingToPlay: .reasonForWaitingToPlay
         case \AVPlayer.status: .status
         case \AVPlayer.error: .error
+        #if !os(visionOS)
         case \AVPlayer.isExternalPlaybackActive: .isExternalPlaybackActive
+        #endif
         default: nil
         }
     }

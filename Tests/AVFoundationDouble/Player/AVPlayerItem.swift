@@ -4,7 +4,7 @@ package import SpoolSystem
 /// The playback of one asset: its timing and its readiness.
 ///
 /// The state is behind a lock, so a simulated player can change it. It does so on the main queue.
-@MainActor open class AVPlayerItem: NSObject {
+@MainActor open class AVPlayerItem: NSObject, NSCopying {
     public enum Status: Int, Sendable {
         case unknown = 0
         case readyToPlay = 1
@@ -43,58 +43,98 @@ package import SpoolSystem
         package var canUseNetworkResourcesForLiveStreamingWhilePaused = false
         /// The preferred limit of the bit rate.
         package var preferredPeakBitRate: Double = 0
+        /// The player that has the item in its list.
+        weak var player: AVPlayer?
     }
 
     /// The asset, for simulations that are not on the main actor.
-    nonisolated package let mediaAsset: AVAsset
+    // Safe to share: all assets of the double are safe to use from any thread.
+    nonisolated(unsafe) package let mediaAsset: AVAsset
     /// The state, behind a lock.
     nonisolated package let state = Locked(State())
     /// The observers of the item's properties.
     nonisolated package let observers = ObserverTable<Property>()
 
-    /// Makes an item for an asset. The keys are ignored.
-    public nonisolated init(asset: AVAsset, automaticallyLoadedAssetKeys: [String]?) {
+    /// Makes an item for an asset, on any thread.
+    package nonisolated init(of asset: AVAsset) {
         mediaAsset = asset
     }
 
+    /// Makes an item for an asset. The keys are ignored.
+    public convenience init(asset: AVAsset, automaticallyLoadedAssetKeys: [String]?) {
+        self.init(of: asset)
+    }
+
     /// Makes an item for an asset.
-    public nonisolated convenience init(asset: AVAsset) {
-        self.init(asset: asset, automaticallyLoadedAssetKeys: ["duration"])
+    public convenience init(asset: AVAsset) {
+        self.init(of: asset)
+    }
+
+    /// Makes an item for an asset. The keys are ignored.
+    public nonisolated convenience init(
+        asset: any AVAsset & Sendable, automaticallyLoadedAssetKeys: [AVPartialAsyncProperty<AVAsset>]
+    ) {
+        self.init(of: asset)
+    }
+
+    /// Makes an item for an asset.
+    public nonisolated convenience init(asset: any AVAsset & Sendable) {
+        self.init(of: asset)
     }
 
     /// Makes an item for a URL.
     public nonisolated convenience init(url URL: URL) {
-        self.init(asset: AVURLAsset(url: URL))
+        self.init(of: AVURLAsset(url: URL))
+    }
+
+    /// Returns an item of the same asset that no player has.
+    nonisolated open func copy(with zone: NSZone? = nil) -> Any { AVPlayerItem(of: mediaAsset) }
+
+    /// Notes that a player has the item now. An item of another player raises an exception.
+    nonisolated func entered(_ player: AVPlayer) {
+        state.withLock { state in
+            precondition(state.player == nil || state.player === player, "an item can be in one player at a time")
+            state.player = player
+        }
+    }
+
+    /// Notes that the item left its player.
+    nonisolated func left(_ player: AVPlayer) {
+        state.withLock { if $0.player === player { $0.player = nil } }
     }
 
     open var asset: AVAsset { mediaAsset }
-    open var status: Status { state.withLock { $0.status } }
-    open var error: (any Error)? { state.withLock { $0.error } }
-    open var duration: CMTime { state.withLock { $0.duration } }
-    open var isPlaybackLikelyToKeepUp: Bool { state.withLock { $0.isPlaybackLikelyToKeepUp } }
-    open var isPlaybackBufferFull: Bool { state.withLock { $0.isPlaybackBufferFull } }
-    open var isPlaybackBufferEmpty: Bool { state.withLock { $0.isPlaybackBufferEmpty } }
+    nonisolated open var status: Status { state.withLock { $0.status } }
+    nonisolated open var error: (any Error)? { state.withLock { $0.error } }
+    nonisolated open var duration: CMTime { state.withLock { $0.duration } }
+    nonisolated open var isPlaybackLikelyToKeepUp: Bool { state.withLock { $0.isPlaybackLikelyToKeepUp } }
+    nonisolated open var isPlaybackBufferFull: Bool { state.withLock { $0.isPlaybackBufferFull } }
+    nonisolated open var isPlaybackBufferEmpty: Bool { state.withLock { $0.isPlaybackBufferEmpty } }
 
     /// The number of seconds that the player should read ahead. 0 lets it choose.
-    open var preferredForwardBufferDuration: TimeInterval {
+    nonisolated open var preferredForwardBufferDuration: TimeInterval {
         get { state.withLock { $0.preferredForwardBufferDuration } }
         set { state.withLock { $0.preferredForwardBufferDuration = newValue } }
     }
 
-    open var canUseNetworkResourcesForLiveStreamingWhilePaused: Bool {
+    nonisolated open var canUseNetworkResourcesForLiveStreamingWhilePaused: Bool {
         get { state.withLock { $0.canUseNetworkResourcesForLiveStreamingWhilePaused } }
         set { state.withLock { $0.canUseNetworkResourcesForLiveStreamingWhilePaused = newValue } }
     }
 
-    open var preferredPeakBitRate: Double {
+    nonisolated open var preferredPeakBitRate: Double {
         get { state.withLock { $0.preferredPeakBitRate } }
         set { state.withLock { $0.preferredPeakBitRate = newValue } }
     }
 
-    open func currentTime() -> CMTime { state.withLock { $0.currentTime } }
+    nonisolated open func currentTime() -> CMTime { state.withLock { $0.currentTime } }
 
     /// Seeks in an item that no player has yet. It begins there.
-    open func seek(to time: CMTime, completionHandler: (@Sendable (Bool) -> Void)?) {
+    ///
+    /// An invalid time raises an exception, and so does a handler of an item that is not ready.
+    nonisolated open func seek(to time: CMTime, completionHandler: (@Sendable (Bool) -> Void)? = nil) {
+        precondition(time.isValid, "an item can't seek to a time that is not valid")
+        precondition(completionHandler == nil || status == .readyToPlay, "an item that is not ready can't seek with a handler")
         state.withLock {
             $0.currentTime = time
             $0.startTime = time
@@ -103,7 +143,7 @@ package import SpoolSystem
     }
 
     /// Calls `changeHandler` on the main queue at each change of `keyPath`.
-    public func observe<Value>(
+    public nonisolated func observe<Value>(
         _ keyPath: KeyPath<AVPlayerItem, Value>, options: NSKeyValueObservingOptions = [],
         changeHandler: @escaping @Sendable (AVPlayerItem, NSKeyValueObservedChange<Value>) -> Void
     ) -> NSKeyValueObservation {
@@ -118,7 +158,7 @@ package import SpoolSystem
 }
 
 extension AVPlayerItem {
-    fileprivate static func property(_ keyPath: PartialKeyPath<AVPlayerItem>) -> Property? {
+    fileprivate nonisolated static func property(_ keyPath: PartialKeyPath<AVPlayerItem>) -> Property? {
         switch keyPath {
         case \AVPlayerItem.status: .status
         case \AVPlayerItem.error: .error
@@ -136,30 +176,32 @@ public let AVPlayerItemFailedToPlayToEndTimeErrorKey = "AVPlayerItemFailedToPlay
 
 extension AVPlayerItem {
     /// Posted when an item has played to its end.
-    public nonisolated static let didPlayToEndTimeNotification = Notification.Name("AVPlayerItemDidPlayToEndTimeNotification")
+    public static let didPlayToEndTimeNotification = Notification.Name.AVPlayerItemDidPlayToEndTime
     /// Posted when an item failed before its end.
-    public nonisolated static let failedToPlayToEndTimeNotification = Notification.Name("AVPlayerItemFailedToPlayToEndTimeNotification")
+    public static let failedToPlayToEndTimeNotification = Notification.Name.AVPlayerItemFailedToPlayToEndTime
     /// Posted when an item stalled.
-    public nonisolated static let playbackStalledNotification = Notification.Name("AVPlayerItemPlaybackStalledNotification")
+    public static let playbackStalledNotification = Notification.Name.AVPlayerItemPlaybackStalled
     /// Posted when an item's time jumped.
-    public nonisolated static let timeJumpedNotification = Notification.Name("AVPlayerItemTimeJumpedNotification")
+    public static let timeJumpedNotification = Notification.Name.AVPlayerItemTimeJumped
     /// Posted when an item has a new access log entry.
-    public nonisolated static let newAccessLogEntryNotification = Notification.Name("AVPlayerItemNewAccessLogEntryNotification")
+    public static let newAccessLogEntryNotification = Notification.Name("AVPlayerItemNewAccessLogEntryNotification")
     /// Posted when an item has a new error log entry.
-    public nonisolated static let newErrorLogEntryNotification = Notification.Name("AVPlayerItemNewErrorLogEntryNotification")
+    public static let newErrorLogEntryNotification = Notification.Name("AVPlayerItemNewErrorLogEntryNotification")
 }
 
 extension Notification.Name {
     /// Posted when an item has played to its end.
-    public static let AVPlayerItemDidPlayToEndTime = AVPlayerItem.didPlayToEndTimeNotification
+    public static let AVPlayerItemDidPlayToEndTime = Notification.Name("AVPlayerItemDidPlayToEndTimeNotification")
     /// Posted when an item failed before its end.
-    public static let AVPlayerItemFailedToPlayToEndTime = AVPlayerItem.failedToPlayToEndTimeNotification
+    public static let AVPlayerItemFailedToPlayToEndTime = Notification.Name("AVPlayerItemFailedToPlayToEndTimeNotification")
     /// Posted when an item stalled.
-    public static let AVPlayerItemPlaybackStalled = AVPlayerItem.playbackStalledNotification
+    public static let AVPlayerItemPlaybackStalled = Notification.Name("AVPlayerItemPlaybackStalledNotification")
     /// Posted when an item's time jumped.
-    public static let AVPlayerItemTimeJumped = AVPlayerItem.timeJumpedNotification
+    public static let AVPlayerItemTimeJumped = Notification.Name("AVPlayerItemTimeJumpedNotification")
     /// Posted when an item has a new access log entry.
-    public static let AVPlayerItemNewAccessLogEntry = AVPlayerItem.newAccessLogEntryNotification
+    // Not the text of the constant above, as in the SDK of iOS 18.1.
+    public static let AVPlayerItemNewAccessLogEntry = Notification.Name("AVPlayerItemNewAccessLogEntry")
     /// Posted when an item has a new error log entry.
-    public static let AVPlayerItemNewErrorLogEntry = AVPlayerItem.newErrorLogEntryNotification
+    // Not the text of the constant above, as in the SDK of iOS 18.1.
+    public static let AVPlayerItemNewErrorLogEntry = Notification.Name("AVPlayerItemNewErrorLogEntry")
 }

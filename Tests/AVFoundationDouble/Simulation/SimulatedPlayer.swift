@@ -241,11 +241,11 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
         endCount += 1
         guard let item = feeder.item else { return }
         world.main.post { [player] in
-            NotificationCenter.default.post(name: AVPlayerItem.didPlayToEndTimeNotification, object: item)
+            NotificationCenter.default.post(name: .AVPlayerItemDidPlayToEndTime, object: item)
             let (first, action) = player.state.withLock { ($0.items.first, $0.actionAtItemEnd) }
             guard first === item else { return }
             switch action {
-            case .advance: (player as? AVQueuePlayer)?.advance()
+            case .advance: (player as? AVQueuePlayer)?.advanceToNextItem()
             case .pause: player.setRate(0)
             case .none: break
             }
@@ -267,7 +267,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
                 state.reasonForWaitingToPlay = waits ? .toMinimizeStalls : nil
                 if !waits { state.rate = 0 }
             }
-            if let item, notifies { NotificationCenter.default.post(name: AVPlayerItem.playbackStalledNotification, object: item) }
+            if let item, notifies { NotificationCenter.default.post(name: .AVPlayerItemPlaybackStalled, object: item) }
         }
     }
 
@@ -314,7 +314,7 @@ extension SimulatedPlayer {
             }
             guard new.status == .failed, old.status == .readyToPlay || hasBegun, let error else { return }
             NotificationCenter.default.post(
-                name: AVPlayerItem.failedToPlayToEndTimeNotification, object: item,
+                name: .AVPlayerItemFailedToPlayToEndTime, object: item,
                 userInfo: [AVPlayerItemFailedToPlayToEndTimeErrorKey: error])
         }
     }

@@ -35,7 +35,7 @@ final class PlayBench: @unchecked Sendable {
             let asset = AVURLAsset(url: URL(string: url)!)
             asset.resourceLoader.setDelegate(delegate, queue: nil)
             let item = AVPlayerItem(asset: asset)
-            player.append(item)
+            player.insert(item, after: nil)
             listen(to: item)
         }
         let content = resource.content
@@ -52,8 +52,8 @@ final class PlayBench: @unchecked Sendable {
 
     private func listen(to item: AVPlayerItem) {
         let names: [(Notification.Name, String)] = [
-            (AVPlayerItem.didPlayToEndTimeNotification, "end"), (AVPlayerItem.playbackStalledNotification, "stall"),
-            (AVPlayerItem.failedToPlayToEndTimeNotification, "failed"),
+            (.AVPlayerItemDidPlayToEndTime, "end"), (.AVPlayerItemPlaybackStalled, "stall"),
+            (.AVPlayerItemFailedToPlayToEndTime, "failed"),
         ]
         for (name, word) in names {
             tokens.append(

@@ -2,7 +2,7 @@
 public import Dispatch
 
 @available(macOS 10.14, iOS 12.0, tvOS 12.0, watchOS 5.0, *)
-public final class NWPathMonitor: @unchecked Sendable {
+public final class NWPathMonitor {
     public init() {}
     @preconcurrency public final var pathUpdateHandler: (@Sendable (_ newPath: NWPath) -> Void)? {
         get { nil }
@@ -11,6 +11,9 @@ public final class NWPathMonitor: @unchecked Sendable {
     public final func start(queue: DispatchQueue) {}
     public final func cancel() {}
 }
+
+@available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *)
+extension NWPathMonitor: @unchecked Sendable {}
 
 @available(macOS 10.14, iOS 12.0, tvOS 12.0, watchOS 5.0, *)
 public struct NWPath: Equatable, Sendable {

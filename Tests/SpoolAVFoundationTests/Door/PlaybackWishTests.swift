@@ -146,6 +146,26 @@ import Testing
         Self.expectSilence(world, stage)
     }
 
+    /// A rate that could not be set, and the live edge, are no requests of anybody.
+    @Test(arguments: [AVPlayer.RateDidChangeReason.setRateFailed, .reachedLiveEdge])
+    func `a stall whose change of the rate has a reason that is no request is still a stall`(reason: AVPlayer.RateDidChangeReason) throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        let (name, key) = (AVPlayer.rateDidChangeNotification, AVPlayer.rateDidChangeReasonKey)
+        let token = stage.player.observe(\.rate) { player, _ in
+            guard player.rate == 0 else { return }
+            NotificationCenter.default.post(name: name, object: player, userInfo: [key: reason.rawValue])
+        }
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .playing })
+        world.world.origin.setOffline(true, breaksTransfers: true)
+        #expect(world.run { stage.observer.state == .stalled })
+        world.world.origin.setOffline(false)
+        #expect(world.run { stage.observer.state == .ended })
+        withExtendedLifetime(token) {}
+    }
+
     @Test func `an item of another source keeps the app's setting, and its pause`() throws {
         let world = try DoorWorld()
         let stage = ObservedPlayer(world, items: [AVPlayerItem(url: world.url)])

@@ -191,9 +191,9 @@ import SpoolTesting
             for (index, target) in targets.enumerated() {
                 later(.milliseconds(milliseconds * Int64(index))) { $0.scenario.seek(to: target) }
             }
-        case .advance: player.advance()
-        case .append(let number): player.append(makeItem(number))
-        case .replace(let number): player.replace(with: makeItem(number))
+        case .advance: player.advanceToNextItem()
+        case .append(let number): player.insert(makeItem(number), after: nil)
+        case .replace(let number): player.replaceCurrentItem(with: makeItem(number))
         case .call(let milliseconds, let shouldResume, let pausesFirst):
             beginCall(pausesFirst: pausesFirst)
             later(.milliseconds(milliseconds)) { $0.endCall(shouldResume) }
@@ -350,7 +350,7 @@ import SpoolTesting
 
     /// Plays the events of a process, and stops in the middle of everything.
     func live(_ process: AppScript.Process) {
-        for number in process.queue { player.append(makeItem(number)) }
+        for number in process.queue { player.insert(makeItem(number), after: nil) }
         later { $0.perform(.play(rate: 1)) }
         follow(process.events[...], from: 0)
         run("the events") { self.isOver }

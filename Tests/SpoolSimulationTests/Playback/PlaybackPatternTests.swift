@@ -87,7 +87,7 @@ import Testing
         scenario.app { $0.player?.setRate(1) }
         let held = scenario.player?.state.withLock { $0.items[0] }
         scenario.pass(.seconds(1))
-        scenario.player?.advance()
+        scenario.player?.advanceToNextItem()
         scenario.pass(.seconds(60))
         let feeder = scenario.simulated?.history[0]
         #expect(feeder?.openAskCount == 1)
@@ -143,7 +143,7 @@ import Testing
         scenario.run("the news of the failure") {
             scenario.player?.state.withLock { $0.items.first }?.state.withLock { $0.status } == .failed
         }
-        scenario.player?.advance()
+        scenario.player?.advanceToNextItem()
         #expect(scenario.failedFeeder == nil)
         #expect(scenario.playToEnd())
         scenario.checkEnd()

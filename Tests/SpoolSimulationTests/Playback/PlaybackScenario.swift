@@ -112,20 +112,20 @@ final class PlaybackScenario: @unchecked Sendable {
         }
     }
 
-    func append(_ tune: Tune) { player?.append(makeItem(tune)) }
+    func append(_ tune: Tune) { player?.insert(makeItem(tune), after: nil) }
 
     /// Performs an action of the app after `delay`, on its main queue.
     func app(after delay: Nanoseconds = 0, _ body: @escaping @Sendable (PlaybackScenario) -> Void) {
         _ = simulator.after(delay, on: playback.main) { [weak self] in self.map(body) }
     }
 
-    func seek(to seconds: Double) { player?.beginSeek(to: CMTime(seconds: seconds, preferredTimescale: 1000)) }
+    func seek(to seconds: Double) { player?.seek(to: CMTime(seconds: seconds, preferredTimescale: 1000)) }
 
     /// Releases the player and everything that it played.
     func dropPlayer() {
         if let simulated { feeders += simulated.history }
-        player?.replace(with: nil)
-        while player?.state.withLock({ !$0.items.isEmpty }) == true { player?.advance() }
+        player?.replaceCurrentItem(with: nil)
+        while player?.state.withLock({ !$0.items.isEmpty }) == true { player?.advanceToNextItem() }
         simulated = nil
         player = nil
     }

@@ -101,7 +101,7 @@ private final class LivePlayback: Sendable {
             return media
         }
         state.withLock { ($0.player, $0.simulated) = (player, simulated) }
-        for resource in resources { player.append(item(resource)) }
+        for resource in resources { player.insert(item(resource), after: nil) }
         world.main.post { player.setRate(1) }
     }
 
@@ -115,10 +115,10 @@ private final class LivePlayback: Sendable {
     private func act(_ what: UInt64, _ seconds: Double) {
         guard let player = state.withLock({ $0.player }) else { return }
         switch what {
-        case 0, 1: player.beginSeek(to: CMTime(seconds: seconds, preferredTimescale: 1000))
-        case 2: player.replace(with: item(resources[0]))
-        case 3: player.advance()
-        default: player.append(item(resources[1]))
+        case 0, 1: player.seek(to: CMTime(seconds: seconds, preferredTimescale: 1000))
+        case 2: player.replaceCurrentItem(with: item(resources[0]))
+        case 3: player.advanceToNextItem()
+        default: player.insert(item(resources[1]), after: nil)
         }
     }
 
@@ -138,7 +138,7 @@ private final class LivePlayback: Sendable {
             let gone = (old.player, old.simulated)
             (old.player, old.simulated) = (nil, nil)
             return gone
-        }.0?.replace(with: nil)
+        }.0?.replaceCurrentItem(with: nil)
         // Running jobs keep the assets until they have ended.
         await until { self.state.withLock { $0.assets.allSatisfy { $0.asset == nil } } }
         await cache.close()

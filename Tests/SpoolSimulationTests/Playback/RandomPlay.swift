@@ -68,8 +68,8 @@ enum RandomPlay {
         case 0, 1, 2: return { $0.seek(to: number) }
         case 3: return { $0.player?.setRate(0) }
         case 4: return { $0.player?.setRate(Float(max(1, number / 8))) }
-        case 5: return { $0.player?.advance() }
-        case 6: return { $0.player?.replace(with: $0.makeItem(tune)) }
+        case 5: return { $0.player?.advanceToNextItem() }
+        case 6: return { $0.player?.replaceCurrentItem(with: $0.makeItem(tune)) }
         default: return { $0.append(tune) }
         }
     }
@@ -86,7 +86,7 @@ enum RandomPlay {
             guard failed.information == nil, scenario.lostNetwork, scenario.violations.isEmpty else {
                 return describe(failed, in: scenario)
             }
-            scenario.player?.advance()
+            scenario.player?.advanceToNextItem()
         }
         scenario.checkEnd()
         scenario.checkFetched()
