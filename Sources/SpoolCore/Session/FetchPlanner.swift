@@ -34,6 +34,7 @@ enum FetchPlanner {
         guard !session.origin.omitsRange else {
             return Request(lower: 0, upper: nil, reader: reader, stores: stores, omitsRange: true)
         }
+        if let suffix = reader.suffix { return Request(lower: 0, upper: nil, reader: reader, stores: stores, suffix: suffix) }
         // A request from offset 0 on is open-ended, whatever range the reader has. Its head
         // supplies length and type, and its body goes on to serve the next request.
         var upper = reader.position == 0 ? nil : reader.fetchEnd
@@ -43,7 +44,7 @@ enum FetchPlanner {
         let window = session.origin.requestBytes(session.limits).map { reader.position.addingClamped($0) }
         let isWindow = window?.isBelow(upper) == true
         if isWindow { upper = window }
-        return Request(lower: reader.position, upper: upper, reader: reader, stores: stores, isWindow: isWindow, suffix: reader.suffix)
+        return Request(lower: reader.position, upper: upper, reader: reader, stores: stores, isWindow: isWindow)
     }
 
     /// The conditional request that confirms or replaces the version; nil when no reader waits for

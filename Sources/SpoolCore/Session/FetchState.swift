@@ -26,8 +26,9 @@ package struct FetchState: Hashable, Sendable {
     var isForOneUser = false
     /// Whether its request ends before the gap does (`RequestWindow`).
     var isWindow = false
-    /// Whether it asks for the last bytes. Its first offset is known with its head.
-    var asksForSuffix = false
+    /// The number of last bytes that it asks for; nil for a request with a first offset. That offset
+    /// is known with its head.
+    var suffix: Int64?
     /// Whether body bytes are taken now.
     package var flow = Flow.running
     /// The fields and the site of the request.
@@ -197,11 +198,17 @@ extension FetchState {
         if case .requested(.validation(_, let namedEnd)) = stage { upper = namedEnd }
     }
 
-    /// Sets the first offset of a request for the last bytes.
-    mutating func place(at offset: Int64) {
-        start = offset
-        front = offset
-        released = offset
+    /// Sets the first offset of a request for the last bytes, once a head shows it: the first byte of
+    /// the part, or the one that the request means in the whole.
+    mutating func placeSuffix(in outcome: ResponseOutcome) {
+        guard let suffix else { return }
+        switch outcome {
+        case .partial(let served, _): start = served.lowerBound
+        case .full(let length): start = length.bytes.map { max(0, $0 - suffix) } ?? 0
+        case .notModified, .notSatisfiable, .failed: return
+        }
+        front = start
+        released = start
     }
 
     /// Lets the whole body arrive from its first byte on.

@@ -55,7 +55,8 @@ package struct ReaderState: Hashable, Sendable {
     /// Whether its consumer can pass on a response with any status. Other readers fail with the
     /// status.
     package var takesAnyStatus = false
-    /// The number of last bytes that it reads, until the version and so their position is known.
+    /// The number of last bytes that it reads, until its response and so their position is known.
+    /// Meanwhile it has no window.
     package var suffix: Int64?
     /// The failures that it has survived.
     package var patience = Patience()
@@ -219,6 +220,17 @@ extension ReaderState {
         self.end = end
         suffix = nil
         hold = nil
+    }
+
+    /// Moves a reader of last bytes to the first of them, once its response is known.
+    ///
+    /// It reads from the beginning if the response has no length, and if it is a response of another
+    /// status, to which no range applies (RFC 9110 §14.2).
+    mutating func placeSuffix(in version: SessionVersion?) {
+        guard let suffix, let representation = servedRepresentation(version) else { return }
+        let length = representation.isContent ? representation.length : nil
+        move(to: length.map { max(0, $0 - suffix) } ?? 0, end: nil)
+        if source != .undecided { boundAt = position }
     }
 
     /// Whether it waits only for the verification of stored bytes.

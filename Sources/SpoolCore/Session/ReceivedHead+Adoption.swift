@@ -208,8 +208,7 @@ extension ReceivedHead {
         session.fetches[index].stage = .receiving(FetchState.Body(generation: newGeneration, servedEnd: length))
         session.fetches[index].startOver()
         session.fetches[index].upper = length
-        session.readers[asker].position = 0
-        session.readers[asker].end = nil
+        session.readers[asker].move(to: 0, end: nil)
         var response = ReaderState.OwnResponse(generation: newGeneration, representation: representation)
         response.cookies = head.fields.values(of: .setCookie)
         response.isPage = true

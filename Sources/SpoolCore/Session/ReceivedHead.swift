@@ -42,6 +42,7 @@ struct ReceivedHead {
         let fetch = session.fetches[index]
         session.origin.headCame(fetch, now: now)
         let outcome = ResponseOutcome(head, start: fetch.start)
+        session.fetches[index].placeSuffix(in: outcome)
         isEndless = outcome.passReason == .lengthBeyondBound
         passReason =
             passReason ?? outcome.passReason
@@ -86,7 +87,6 @@ struct ReceivedHead {
     ) -> [SessionAction] {
         if let actions = sameVersion(index, length: total, isWhole: false, &session, now: now) { return actions }
         session.fetches[index].becomeOrdinary()
-        if session.fetches[index].asksForSuffix { placeSuffix(index, at: served.lowerBound, &session) }
         let fetch = session.fetches[index]
         guard served.lowerBound <= fetch.start, fetch.start - served.lowerBound <= session.limits.skipBytes, served.contains(fetch.start),
             served.lowerBound == fetch.start || agrees(with: served)
@@ -116,15 +116,6 @@ struct ReceivedHead {
         return actions + accepted(index, ownGeneration, servedEnd: servedEnd, &session, now: now)
     }
 
-    /// Sets the position of a fetch of last bytes, and of its reader, once the response states it.
-    private func placeSuffix(_ index: Int, at offset: Int64, _ session: inout SessionState) {
-        session.fetches[index].place(at: offset)
-        let id = session.fetches[index].askedBy
-        guard let asker = session.readers.firstIndex(where: { $0.id == id && $0.told == nil }) else { return }
-        session.readers[asker].position = offset
-        session.readers[asker].suffix = nil
-    }
-
     /// Whether `Content-Length` confirms that the body is the part `served`.
     ///
     /// This matters when another part was requested. A length that fits neither part may belong to
@@ -147,7 +138,9 @@ struct ReceivedHead {
         guard let index = session.index(of: fetch.id) else { return actions + session.wakeReaders() + session.replan(now: now) }
         let acceptsRanges = head.fields[.acceptRanges]?.equalsIgnoringCase("bytes") == true
         let isNews = session.version?.generation == newGeneration, isOwn = session.fetches[index].isOwn
-        if !isOwn || isNews { session.ledger.version?.refusesRanges = fetch.start > 0 || !acceptsRanges || session.origin.omitsRange }
+        // An origin that ignores a request for the last bytes may serve other ranges.
+        let ignoresRange = fetch.start > 0 && fetch.suffix == nil
+        if !isOwn || isNews { session.ledger.version?.refusesRanges = ignoresRange || !acceptsRanges || session.origin.omitsRange }
         // A revalidation in the background replaced a small response. No reader asks for the new one
         // now, but the next one would be a hit otherwise.
         if renewsWhole, isNews, passReason == nil, let length, length <= session.limits.readAheadBytes {

@@ -9,6 +9,7 @@ extension SessionState {
     /// ahead. Then it pauses, resumes or ends the running fetches and sets the timer.
     mutating func replan(now: MonotonicInstant) -> [SessionAction] {
         guard phase == .ready else { return [] }
+        placeSuffixes()
         if FetchPlanner.isGoalMet(self) { goal = nil }
         var actions: [SessionAction] = ledger.owesUpdate ? [.representationUpdated] : []
         ledger.owesUpdate = false
@@ -117,7 +118,7 @@ extension SessionState {
             variant: RequestVariant(fields: ledger.requestFields, site: request.reader?.site), askedBy: request.reader?.id, startedAt: now)
         fetch.storesNothing = !request.stores
         fetch.isWindow = request.isWindow
-        fetch.asksForSuffix = request.suffix != nil
+        fetch.suffix = request.suffix
         fetch.isRelay = version != nil && (!request.stores || !FetchPlanner.mayStore(self, from: request.lower))
         fetch.isOwn = isOwn
         fetches.append(fetch)

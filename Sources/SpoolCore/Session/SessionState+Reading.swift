@@ -30,14 +30,11 @@ extension SessionState {
         _ index: Int, withFirstByte: Bool, now: MonotonicInstant, wallNow: Timestamp
     ) -> (SessionPreparation, [SessionAction]) {
         if let failure = readers[index].failure { return (.failed(failure), []) }
+        readers[index].placeSuffix(in: version)
         if readers[index].isApart {
             guard let response = readers[index].ownResponse else { return waitForVersion(index, withFirstByte, now: now) }
             readers[index].prepare(response.generation)
             return (.ready(response.generation, response.representation), [])
-        }
-        if let suffix = readers[index].suffix, phase == .ready, let length = version?.representation.length {
-            readers[index].position = max(0, length - suffix)
-            readers[index].suffix = nil
         }
         let dropped = dropUsedUp(for: index)
         if !dropped.isEmpty {

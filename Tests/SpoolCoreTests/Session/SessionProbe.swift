@@ -81,12 +81,14 @@ final class SessionProbe {
 
     func join(
         _ start: Int64, _ end: Int64? = nil, policy: FetchPolicy = .whilePlaying, onlyStored: Bool = false, rules: UseRules = UseRules(),
-        wantsBytes: Bool = true, endsSoon: Bool = false, location: SourceLocation = #_sourceLocation
+        wantsBytes: Bool = true, endsSoon: Bool = false, takesAnyStatus: Bool = false, suffix: Int64? = nil,
+        location: SourceLocation = #_sourceLocation
     ) -> ReaderID {
         var rules = rules
         if onlyStored { rules.mode = .onlyStored }
         let (id, new) = machine.readerJoined(
-            start: start, end: end, policy: policy, rules: rules, wantsBytes: wantsBytes, endsSoon: endsSoon)
+            start: start, end: end, policy: policy, rules: rules, wantsBytes: wantsBytes, endsSoon: endsSoon,
+            takesAnyStatus: takesAnyStatus, suffix: suffix)
         take(new, location)
         return id
     }

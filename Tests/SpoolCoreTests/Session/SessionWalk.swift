@@ -30,6 +30,8 @@ struct SessionWalk {
         var isAwake = true
         var isOver = false
         var onlyStored = false
+        /// The number of last bytes that it reads, until it has asked for the version.
+        var suffix: Int64?
         /// The version that the origin had when a reader joined that accepts no older one.
         var oldest = 0
         /// The highest offset that the consumer requested. A reader that failed there stays failed.
@@ -106,6 +108,7 @@ struct SessionWalk {
         origin.tellsLength = !chance(3)
         origin.noStore = chance(6)
         origin.isSloppy = chance(3)
+        origin.suffixAnswer = WalkOrigin.SuffixAnswer.allCases[Int(number(0...2))]
         faults.breaks = chance(2)
         faults.versions = chance(3)
         faults.losses = chance(4)
@@ -122,6 +125,7 @@ struct SessionWalk {
     /// once, and no reader fails.
     var isClean: Bool {
         faults.isClean && origin.tag == .strong && origin.hasRanges && origin.tellsLength && !origin.noStore && !origin.isSloppy
+            && origin.suffixAnswer == .part
     }
 
     mutating func chance(_ of: Int64) -> Bool { number(0...of - 1) == 0 }
@@ -251,19 +255,24 @@ struct SessionWalk {
         var rules = UseRules(policy: chance(2) ? .standard : .preferStored, mode: onlyStored ? .onlyStored : .automatic)
         if !onlyStored, chance(5) { rules.mode = .reload }
         if !onlyStored, faults.storesNothing, chance(2) { rules.mode = .doNotStore }
-        let from = chance(3) ? 0 : start
-        let (id, actions) = machine.readerJoined(start: from, end: end, policy: policy, rules: rules, wantsBytes: !chance(4))
-        var consumer = Consumer(id: id, position: from, end: end, onlyStored: onlyStored)
+        let suffix = chance(6) ? number(1...60) : nil
+        let from = suffix != nil || chance(3) ? 0 : start
+        let (id, actions) = machine.readerJoined(
+            start: from, end: suffix == nil ? end : nil, policy: policy, rules: rules, wantsBytes: !chance(4), suffix: suffix)
+        var consumer = Consumer(id: id, position: from, end: suffix == nil ? end : nil, onlyStored: onlyStored)
+        consumer.suffix = suffix
         let isStrict = rules.policy == .standard && ["no-cache", "max-age=0"].contains(origin.cacheControl) && !faults.breaks
         let isTold = origin.tag == .strong || origin.tag == .weak
         if isTold, rules.mode == .reload || (isStrict && !onlyStored && !origin.noStore) { consumer.oldest = origin.version }
         consumers.append(consumer)
-        take(actions, "reader \(id.rawValue) joins at \(from) to \(end.map(String.init) ?? "end") \(policy) \(rules.policy) \(rules.mode)")
+        let range = suffix.map { "the last \($0)" } ?? "\(from) to \(end.map(String.init) ?? "end")"
+        take(actions, "reader \(id.rawValue) joins at \(range) \(policy) \(rules.policy) \(rules.mode)")
     }
 
     mutating func act(_ index: Int) {
         let reader = consumers[index]
         consumers[index].isAwake = false
+        if let suffix = reader.suffix { return findLastBytes(index, suffix) }
         consumers[index].highest = max(reader.highest, reader.position)
         if prepares { prepare(reader.id) }
         let (step, actions) = machine.step(reader.id, max: number(1...30), now: now, wallNow: wallNow)
@@ -281,9 +290,34 @@ struct SessionWalk {
             }
         case .wait: break
         case .end: end(index)
-        case .failed(let failure):
-            consumers[index].isOver = true
-            if !isEnded, !reader.onlyStored, !mayFail(reader, failure) { fail("reader \(reader.id.rawValue) failed with \(failure)") }
+        case .failed(let failure): failed(index, failure)
+        }
+    }
+
+    private mutating func failed(_ index: Int, _ failure: ReadFailure) {
+        let reader = consumers[index]
+        consumers[index].isOver = true
+        if !isEnded, !reader.onlyStored, !mayFail(reader, failure) { fail("reader \(reader.id.rawValue) failed with \(failure)") }
+    }
+
+    /// Asks for the version, and moves to its last bytes, as a door does. Without a length the door
+    /// answers with the whole.
+    private mutating func findLastBytes(_ index: Int, _ suffix: Int64) {
+        let id = consumers[index].id
+        let (preparation, actions) = machine.prepare(id, withFirstByte: chance(2), now: now, wallNow: wallNow)
+        take(actions, "reader \(id.rawValue) of the last \(suffix) prepares: \(preparation)")
+        switch preparation {
+        case .wait: break
+        case .failed(let failure): failed(index, failure)
+        case .ready(_, let representation):
+            let start = representation.length.map { max(0, $0 - suffix) } ?? 0
+            consumers[index].suffix = nil
+            consumers[index].position = start
+            consumers[index].end = representation.length
+            consumers[index].isAwake = true
+            take(
+                machine.readerMoved(id, to: start, end: representation.length, now: now),
+                "reader \(id.rawValue) of the last \(suffix) goes to \(start)")
         }
     }
 
@@ -329,6 +363,7 @@ struct SessionWalk {
 
     mutating func seek(_ index: Int) {
         let start = number(0...max(1, origin.length)), end = chance(2) ? nil : start + number(1...60)
+        consumers[index].suffix = nil
         consumers[index].position = start
         consumers[index].end = end
         consumers[index].isAwake = true

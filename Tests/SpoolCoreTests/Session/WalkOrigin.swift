@@ -9,10 +9,17 @@ struct WalkOrigin {
         case careless
     }
 
+    /// The answer to a request for the last bytes.
+    enum SuffixAnswer: CaseIterable {
+        /// 206, the whole, or 416 although there are such bytes.
+        case part, whole, refusal
+    }
+
     var version = 1
     var length: Int64
     var tag = Tag.strong
     var hasRanges = true
+    var suffixAnswer = SuffixAnswer.part
     var tellsLength = true
     var noStore = false
     /// The value of `Cache-Control` where it is not only `no-store`.
@@ -52,7 +59,10 @@ struct WalkOrigin {
             return Answer(status: 304, fields: fields, version: version, body: 0..<0)
         }
         let isOutdated = ask.ifRange != nil && ask.ifRange != tagValue
-        if !hasRanges || isOutdated {
+        var ask = ask
+        if let suffix = ask.suffix { ask.lower = max(0, length - suffix) }
+        if ask.suffix != nil, suffixAnswer == .refusal { return Answer(status: 416, fields: fields, version: version, body: 0..<0) }
+        if !hasRanges || isOutdated || (ask.suffix != nil && suffixAnswer == .whole) {
             if tellsLength { fields["Content-Length"] = String(length) }
             return Answer(status: 200, fields: fields, version: version, body: 0..<length)
         }
