@@ -161,7 +161,7 @@ public final class ProxyServer: LoopbackEndpoint {
         actions?.onChange { [weak events] in events?.changed() }
         let pages = OwnPages(
             cache: cache, listing: listing, demoTracks: options.demoTracks, demoSwitches: options.demoSwitches, secret: pageSecret,
-            actions: actions,
+            actions: actions, loops: loops.map(\.times),
             traffic: traffic, events: events, playPath: playPath)
         let admin = options.commandToken.map { AdminAPI(cache: cache, token: $0, actions: actions, changed: { events.changed() }) }
         let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: serverOptions.wallNow)

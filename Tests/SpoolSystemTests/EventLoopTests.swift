@@ -16,6 +16,30 @@ struct EventLoopTests {
         #expect(seen.withLock { $0 } == Array(0..<1000))
     }
 
+    @Test func `the loop keeps its longest callback and its longest turn in CPU time`() throws {
+        let wall = Locked<Int64>(0), cpu = Locked<Int64>(0)
+        let loop = try EventLoop(
+            clock: { MonotonicInstant(nanoseconds: wall.withLock { $0 }) }, threadClock: { cpu.withLock { $0 } })
+        @Sendable func work(_ time: Nanoseconds, ofCPU part: Nanoseconds) {
+            wall.withLock { $0 += time }
+            cpu.withLock { $0 += part }
+        }
+        loop.post {
+            // The thread had the processor for three of the five milliseconds.
+            work(.milliseconds(5), ofCPU: .milliseconds(3))
+            loop.post {
+                #expect(loop.times.longestCallback.value == .milliseconds(3) && loop.times.longestTurn.value == .milliseconds(3))
+                work(100_000, ofCPU: 100_000)
+                for _ in 0..<16 { loop.post { work(.milliseconds(2), ofCPU: .milliseconds(2)) } }
+                loop.post { loop.stop() }
+            }
+        }
+        loop.run()
+        // Eight callbacks share a read of the clock.
+        #expect(loop.times.longestCallback.value == .milliseconds(16))
+        #expect(loop.times.longestTurn.value == .milliseconds(32))
+    }
+
     @Test func `a job posted on the loop does not run inline`() throws {
         let loop = try EventLoop()
         let seen = Locked<[String]>([])

@@ -16,6 +16,8 @@ struct OwnPages: Sendable {
     let secret: String?
     /// The actions of the page, or nil where a program has its own way to change the store.
     var actions: PageActions?
+    /// The longest times of the proxy's event loops.
+    var loops: [LoopTimes] = []
     /// The traffic of the last hour.
     var traffic = RecentTrafficRecord()
     /// The events of the page, or nil for the pages of a single player.
@@ -49,8 +51,8 @@ struct OwnPages: Sendable {
             }
         },
         "metrics": { pages, _, exchange in
-            pages.report(exchange) {
-                Response(200, fields: StatusReport.metricFields, body: .bytes(Array(StatusReport.metrics($0).utf8)))
+            pages.report(exchange) { [loops = pages.loops] in
+                Response(200, fields: StatusReport.metricFields, body: .bytes(Array(StatusReport.metrics($0, loops).utf8)))
             }
         },
     ]

@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolServer
+import SpoolSystem
 
 /// The forms of a cache's report for programs: JSON at `/_spool/api/status`, and the text format of
 /// Prometheus at `/_spool/metrics`.
@@ -107,9 +108,11 @@ enum StatusReport {
         "Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
     ]
 
-    /// Returns the report in the text format of Prometheus, with names by its conventions: base
-    /// units, and `_total` for what only grows.
-    static func metrics(_ report: CacheReport) -> String {
+    /// Returns the report in the text format of Prometheus, with names by its conventions: `_total`
+    /// for what only grows, and units at the end.
+    ///
+    /// - Parameter loops: The longest times of the proxy's event loops.
+    static func metrics(_ report: CacheReport, _ loops: [LoopTimes]) -> String {
         let statistics = report.statistics
         let metrics: [(name: String, type: String, help: String, value: Int64?)] = [
             ("spool_origin_bytes_total", "counter", "Body bytes that were taken from origins.", statistics.fetchedBytes),
@@ -126,6 +129,14 @@ enum StatusReport {
             ("spool_store_quota_bytes", "gauge", "The quota of the store.", report.limits.quotaBytes),
             ("spool_disk_free_bytes", "gauge", "Free bytes of the disk of the store.", report.freeBytes),
             ("spool_store_writable", "gauge", "1 if this process writes to the store.", report.isWritable ? 1 : 0),
+            (
+                "spool_loop_longest_callback_microseconds", "gauge", "The longest callback of an event loop since the start, in CPU time.",
+                loops.map { $0.longestCallback.value / 1_000 }.max()
+            ),
+            (
+                "spool_loop_longest_turn_microseconds", "gauge", "The longest turn of an event loop since the start, in CPU time.",
+                loops.map { $0.longestTurn.value / 1_000 }.max()
+            ),
             ("spool_bucket_requests_total", "counter", "Requests that asked the bucket.", report.bucket?.requests),
             ("spool_bucket_hits_total", "counter", "Requests that the bucket answered.", report.bucket?.hits),
             ("spool_bucket_failures_total", "counter", "Requests that the bucket failed or was too slow for.", report.bucket?.failures),

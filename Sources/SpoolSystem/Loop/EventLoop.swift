@@ -28,6 +28,9 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     private var watchEnd: MonotonicInstant?
     /// The core on which the loop runs, or nil when all threads may run there.
     private var coreReservation: LoopCoreReservation?
+    /// The longest times that the loop worked without looking for events.
+    package let times: LoopTimes
+    private var meter: LapMeter
     /// The time at which the current turn began.
     package private(set) var now: MonotonicInstant
     /// The number of times that the loop has polled. A report of readiness from one turn may be
@@ -49,9 +52,16 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
 
     /// Creates a loop that does not run yet.
     ///
-    /// - Parameter clock: the clock of the timers. Tests pass their own.
-    package init(clock: @escaping @Sendable () -> MonotonicInstant = EventLoop.monotonicNow) throws(SystemError) {
+    /// - Parameters:
+    ///   - clock: the clock of the timers. Tests pass their own.
+    ///   - threadClock: the CPU time of the calling thread. Tests pass their own.
+    package init(
+        clock: @escaping @Sendable () -> MonotonicInstant = EventLoop.monotonicNow,
+        threadClock: @escaping @Sendable () -> Nanoseconds = LoopTimes.threadTime
+    ) throws(SystemError) {
         self.clock = clock
+        times = LoopTimes()
+        meter = LapMeter(times, clock: clock, threadClock: threadClock)
         now = clock()
         poller = try Poller()
     }
@@ -252,12 +262,16 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         inbox.withLock { $0.isAwake = true }
         turnCount += 1
         now = clock()
+        meter.turnBegan(at: now)
         for index in 0..<count {
             guard let (token, events) = poller.event(index) else { continue }
             registrations.handler(token: token)?(events)
+            meter.callbackEnded()
         }
         let isBusy = runTimers() || count > 0
-        return runJobs(isBusy: isBusy)
+        let goesOn = runJobs(isBusy: isBusy)
+        meter.turnEnded()
+        return goesOn
     }
 
     /// Waits for events while there is no other work, and returns their number. Marks an idle loop
@@ -308,6 +322,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         while let job = timers.popDue(now, armedBefore: limit) {
             hasRun = true
             job()
+            meter.callbackEnded()
         }
         return hasRun
     }
@@ -326,9 +341,15 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
             return (inbox.isStopping, inbox.restJobs)
         }
         if isBusy || !running.isEmpty { coreReservation?.reserve() }
-        for job in running { job() }
+        for job in running {
+            job()
+            meter.callbackEnded()
+        }
         running.removeAll(keepingCapacity: running.count <= Self.keptJobs)
-        for job in restJobs { job() }
+        for job in restJobs {
+            job()
+            meter.callbackEnded()
+        }
         return !isLast
     }
 
