@@ -1,5 +1,5 @@
 public import SpoolCore
-import SpoolOrigin
+package import SpoolOrigin
 import SpoolSystem
 
 /// Changes the requests to origins just before they are sent, for example to add a token that
@@ -25,205 +25,131 @@ public protocol RequestModifier: Sendable {
 }
 
 /// A transport whose requests an app may change, around a transport that sends them.
-final class ModifyingTransport: Transport {
+package final class ModifyingTransport: Transport {
     private let base: any Transport
     private let modifier: any RequestModifier
 
-    init(_ base: any Transport, modifier: any RequestModifier) {
+    /// Creates a transport around another one.
+    package init(_ base: any Transport, modifier: any RequestModifier) {
         self.base = base
         self.modifier = modifier
     }
 
-    var windowBytes: Int64? { base.windowBytes }
+    /// The most bytes that one request should ask for, as in the transport below.
+    package var windowBytes: Int64? { base.windowBytes }
 
-    var receivedBytes: Int64? { base.receivedBytes }
+    package var receivedBytes: Int64? { base.receivedBytes }
 
-    func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
-        let transfer = ModifiedTransfer(request, receiver: receiver, transport: base, modifier: modifier)
-        transfer.prepare(refusal: nil)
+    /// Asks the app, then starts the request.
+    package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
+        let question = ModifierQuestion(request, base: base, modifier: modifier)
+        let transfer = AttemptedTransfer(
+            RefusalPolicy(askAgain: { question.ask(refusal: $0) }), receiver: receiver, onCancel: { question.cancel() })
+        question.transfer = transfer
+        question.ask(refusal: nil)
         return transfer
     }
 
-    func close() { base.close() }
+    /// Closes the transport below.
+    package func close() { base.close() }
 }
 
-/// One request, sent once, or twice if the first was refused.
-private final class ModifiedTransfer: Transfer {
-    private struct State {
-        /// The number of the try whose callbacks count.
-        var attempt = 0
-        /// The transfer of that try. Nil while the app is asked.
-        var current: (any Transfer)?
-        /// Whether the app is asked and has not answered.
-        var isAsking = true
-        var question: Task<Void, Never>?
-        var owesResume = false
-        /// The urgency of the readers since the request, or nil while it is that of the request.
-        var priority: ReadPriority?
-        var isCancelled = false
-        var isOver = false
+/// The rules of a request whose first refusal is answered by new credentials.
+private struct RefusalPolicy: AttemptPolicy {
+    let askAgain: @Sendable (_ status: Int) -> Void
+
+    func headReceived(_ head: ResponseHead, of attempt: Int, others: Set<Int>) -> AttemptStep {
+        let isRefusal = head.status == 401 || head.status == 403
+        guard isRefusal, attempt == 0 else { return AttemptStep(.pass(head)) }
+        // The next attempt starts when the app has answered.
+        return AttemptStep(.drop) { [askAgain] in askAgain(head.status) }
     }
 
+    func ended(_ end: TransferEnd, of attempt: Int, others: Set<Int>) -> AttemptStep { AttemptStep(.finish(end)) }
+}
+
+/// Asks the app for the fields of one request, then sends it.
+private final class ModifierQuestion: Sendable {
     /// The fields that name bytes and conditions, which the engine sets itself.
     private static let engineFieldNames: [HTTPFields.Name] = [.range, .ifRange, .ifNoneMatch, .ifModifiedSince]
 
+    private struct State {
+        weak var transfer: AttemptedTransfer<RefusalPolicy>?
+        /// The task that asks the app. Nil while the app is not asked.
+        var task: Task<Void, Never>?
+        var isCancelled = false
+    }
+
     private let request: OriginRequest
-    private let receiver: any TransferReceiver
-    private let transport: any Transport
+    private let base: any Transport
     private let modifier: any RequestModifier
     private let state = Locked(State())
 
-    init(_ request: OriginRequest, receiver: any TransferReceiver, transport: any Transport, modifier: any RequestModifier) {
+    init(_ request: OriginRequest, base: any Transport, modifier: any RequestModifier) {
         self.request = request
-        self.receiver = receiver
-        self.transport = transport
+        self.base = base
         self.modifier = modifier
     }
 
-    /// Asks the app, then sends the request.
-    func prepare(refusal: Int?) {
-        let question = Task { [self] in
+    /// The transfer that the question is about.
+    var transfer: AttemptedTransfer<RefusalPolicy>? {
+        get { state.withLock { $0.transfer } }
+        set { state.withLock { $0.transfer = newValue } }
+    }
+
+    /// Asks the app in a task, which keeps the transfer.
+    func ask(refusal: Int?) {
+        guard let transfer else { return }
+        let task = Task { [self] in
             do {
-                let own = request.fields.lines.filter { line in Self.engineFieldNames.contains(where: line.isNamed) }
-                var plain = request.fields
-                for name in Self.engineFieldNames { plain[name] = nil }
-                var changed = request
-                changed.fields = try await modifier.fields(for: request.url, fields: plain, refusal: refusal)
-                for name in Self.engineFieldNames { changed.fields[name] = nil }
-                changed.fields.lines += own
-                begin(changed)
+                let changed = try await changed(refusal: refusal)
+                guard answered() else { return }
+                transfer.begin { [base] in base.start(changed, receiver: $0) }
             } catch {
-                guard let attempt = answered() else { return }
-                finished(.failed(.unreachable("the app's request modifier failed: \(error)")), attempt: attempt)
+                guard answered() else { return }
+                transfer.end(.failed(.unreachable("the app's request modifier failed: \(error)")))
             }
         }
         let isCancelled = state.withLock { state in
-            state.question = question
+            if !state.isCancelled { state.task = task }
             return state.isCancelled
         }
-        if isCancelled { question.cancel() }
+        if isCancelled { stop(task, transfer) }
     }
 
-    /// Notes that the app has answered.
-    ///
-    /// - Returns: The number of the try, or nil if the transfer was cancelled meanwhile and is
-    ///   over.
-    private func answered() -> Int? {
-        state.withLock { state in
-            guard state.isAsking else { return nil }
-            state.isAsking = false
-            state.question = nil
-            return state.attempt
-        }
-    }
-
-    private func begin(_ request: OriginRequest) {
-        guard let attempt = answered() else { return }
-        let transfer = transport.start(request, receiver: Attempt(number: attempt, owner: self))
-        let (mustCancel, mustResume) = state.withLock { state in
-            if !state.isOver, state.attempt == attempt { state.current = transfer }
-            defer { state.owesResume = false }
-            return (state.isCancelled, state.owesResume)
-        }
-        transfer.setPriority(toPresent: { state.withLock { $0.priority } })
-        if mustCancel { transfer.cancel() } else if mustResume { transfer.resume() }
-    }
-
-    // MARK: Transfer
-
-    func resume() {
-        let transfer = state.withLock { state in
-            state.owesResume = state.current == nil && !state.isOver
-            return state.current
-        }
-        transfer?.resume()
-    }
-
-    func setPriority(_ priority: ReadPriority) {
-        let transfer = state.withLock { state in
-            state.priority = priority
-            return state.current
-        }
-        transfer?.setPriority(priority)
-    }
-
+    /// Ends a request whose app has not answered. An app that never answers would otherwise keep the
+    /// fetch, and the session of its resource, for ever.
     func cancel() {
-        let (transfer, question, attempt) = state.withLock { state in
+        let (task, transfer) = state.withLock { state in
             state.isCancelled = true
-            defer { state.isAsking = false }
-            return (state.current, state.question, state.isAsking ? state.attempt : nil)
+            defer { state.task = nil }
+            return (state.task, state.transfer)
         }
-        transfer?.cancel()
-        // An app that never answers would otherwise keep the fetch, and the session of its
-        // resource, for ever.
-        guard let attempt else { return }
-        question?.cancel()
-        Task { finished(.cancelled, attempt: attempt) }
+        if let task, let transfer { stop(task, transfer) }
     }
 
-    // MARK: From the tries
+    /// A task of its own, because a transfer never ends inside `cancel()`.
+    private func stop(_ task: Task<Void, Never>, _ transfer: AttemptedTransfer<RefusalPolicy>) {
+        task.cancel()
+        Task { transfer.end(.cancelled) }
+    }
 
-    /// Passes a head on, or begins the second try after a refusal.
-    ///
-    /// - Returns: Whether the body that follows belongs to the response.
-    fileprivate func headReceived(_ head: ResponseHead, attempt: Int) -> Bool {
-        let isRefusal = head.status == 401 || head.status == 403
-        let refused = state.withLock { state -> (any Transfer)?? in
-            guard attempt == state.attempt, isRefusal, attempt == 0, !state.isCancelled, !state.isOver else { return nil }
-            state.attempt += 1
-            state.isAsking = true
-            defer { state.current = nil }
-            return .some(state.current)
+    /// Notes the answer of the app. Returns false if the request was cancelled meanwhile.
+    private func answered() -> Bool {
+        state.withLock { state in
+            state.task = nil
+            return !state.isCancelled
         }
-        if let refused {
-            refused?.cancel()
-            prepare(refusal: head.status)
-            return false
-        }
-        guard state.withLock({ $0.attempt == attempt && !$0.isOver }) else { return false }
-        receiver.headReceived(head)
-        return true
     }
 
-    fileprivate func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { receiver.bodyReceived(bytes) }
-
-    fileprivate func batchEnded() { receiver.batchEnded() }
-
-    fileprivate func measured(_ timings: TransferTimings, attempt: Int) {
-        if state.withLock({ $0.attempt == attempt && !$0.isOver }) { receiver.measured(timings) }
+    private func changed(refusal: Int?) async throws -> OriginRequest {
+        let own = request.fields.lines.filter { line in Self.engineFieldNames.contains(where: line.isNamed) }
+        var plain = request.fields
+        for name in Self.engineFieldNames { plain[name] = nil }
+        var changed = request
+        changed.fields = try await modifier.fields(for: request.url, fields: plain, refusal: refusal)
+        for name in Self.engineFieldNames { changed.fields[name] = nil }
+        changed.fields.lines += own
+        return changed
     }
-
-    fileprivate func finished(_ end: TransferEnd, attempt: Int) {
-        let isLast = state.withLock { state in
-            guard attempt == state.attempt, !state.isOver else { return false }
-            state.isOver = true
-            state.current = nil
-            return true
-        }
-        if isLast { receiver.finished(end) }
-    }
-}
-
-/// The receiver of one try. Safe to share: its state is used only in its callbacks, which come one
-/// at a time.
-private final class Attempt: TransferReceiver, @unchecked Sendable {
-    private let number: Int
-    private let owner: ModifiedTransfer
-    private var isAnswer = false
-
-    init(number: Int, owner: ModifiedTransfer) {
-        self.number = number
-        self.owner = owner
-    }
-
-    func headReceived(_ head: ResponseHead) { isAnswer = owner.headReceived(head, attempt: number) }
-
-    // The body of a refusal is dropped.
-    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { isAnswer ? owner.bodyReceived(bytes) : .enough }
-
-    func batchEnded() { if isAnswer { owner.batchEnded() } }
-
-    func measured(_ timings: TransferTimings) { owner.measured(timings, attempt: number) }
-
-    func finished(_ end: TransferEnd) { owner.finished(end, attempt: number) }
 }

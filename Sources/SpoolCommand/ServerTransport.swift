@@ -30,8 +30,10 @@ final class ServerTransport: Transport {
 
     func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         guard isInUse.withLock({ $0 }), let asked = detour(of: request) else { return base.start(request, receiver: receiver) }
-        let transfer = DetouredTransfer(request, receiver: receiver, transport: base) { [isInUse] in isInUse.withLock { $0 = false } }
-        transfer.begin(asked, attempt: 0)
+        let detour = Detour(
+            askOrigin: { [base] in base.start(request, receiver: $0) }, serverIsGone: { [isInUse] in isInUse.withLock { $0 = false } })
+        let transfer = AttemptedTransfer(detour, receiver: receiver)
+        transfer.begin { [base] in base.start(asked, receiver: $0) }
         return transfer
     }
 
@@ -53,121 +55,26 @@ final class ServerTransport: Transport {
     }
 }
 
-/// One request to the server, or to the origin when the server does not serve it.
-private final class DetouredTransfer: Transfer {
-    private struct State {
-        /// The attempt whose callbacks count: 0 for the server, 1 for the origin.
-        var attempt = 0
-        var current: (any Transfer)?
-        var owesResume = false
-        /// The urgency of the readers since the request, or nil while it is that of the request.
-        var priority: ReadPriority?
-        var hasHead = false
-        var isCancelled = false
-        var isOver = false
+/// The rules of a request that the server gets, and the origin when the server does not serve it.
+/// The server is attempt 0.
+private struct Detour: AttemptPolicy {
+    let askOrigin: AttemptStart
+    let serverIsGone: @Sendable () -> Void
+
+    func headReceived(_ head: ResponseHead, of attempt: Int, others: Set<Int>) -> AttemptStep {
+        guard attempt == 0 else { return AttemptStep(.pass(head)) }
+        if let error = ProxyStatus.error(in: head.fields) { return AttemptStep(.finish(.failed(error))) }
+        return Self.isRefusal(head) ? .replace(askOrigin) : AttemptStep(.pass(head))
     }
 
-    private let request: OriginRequest
-    private let receiver: any TransferReceiver
-    private let transport: any Transport
-    private let serverIsGone: @Sendable () -> Void
-    private let state = Locked(State())
-
-    init(
-        _ request: OriginRequest, receiver: any TransferReceiver, transport: any Transport, serverIsGone: @escaping @Sendable () -> Void
-    ) {
-        self.request = request
-        self.receiver = receiver
-        self.transport = transport
-        self.serverIsGone = serverIsGone
-    }
-
-    /// Starts one attempt, and applies a cancel or resume that came before the transfer was stored.
-    func begin(_ request: OriginRequest, attempt: Int) {
-        let transfer = transport.start(request, receiver: DetourReceiver(attempt: attempt, owner: self))
-        let (mustCancel, mustResume) = state.withLock { state in
-            if !state.isOver, state.attempt == attempt { state.current = transfer }
-            defer { state.owesResume = false }
-            return (state.isCancelled, state.owesResume)
-        }
-        transfer.setPriority(toPresent: { state.withLock { $0.priority } })
-        if mustCancel { transfer.cancel() } else if mustResume { transfer.resume() }
-    }
-
-    // MARK: Transfer
-
-    func resume() {
-        let transfer = state.withLock { state in
-            state.owesResume = state.current == nil && !state.isOver
-            return state.current
-        }
-        transfer?.resume()
-    }
-
-    func setPriority(_ priority: ReadPriority) {
-        let transfer = state.withLock { state in
-            state.priority = priority
-            return state.current
-        }
-        transfer?.setPriority(priority)
-    }
-
-    func cancel() {
-        let transfer = state.withLock { state in
-            state.isCancelled = true
-            return state.current
-        }
-        transfer?.cancel()
-    }
-
-    // MARK: From the attempts
-
-    /// Handles the head of a response.
-    ///
-    /// - Returns: Whether the body that follows is part of the answer.
-    func headReceived(_ head: ResponseHead, attempt: Int) -> Bool {
-        guard state.withLock({ $0.attempt == attempt && !$0.isOver && !$0.isCancelled }) else { return false }
-        if attempt == 0, let error = ProxyStatus.error(in: head.fields) {
-            end(.failed(error), attempt: attempt)
-            return false
-        }
-        if attempt == 0, Self.isRefusal(head) {
-            askOrigin()
-            return false
-        }
-        state.withLock { $0.hasHead = true }
-        receiver.headReceived(head)
-        return true
+    func ended(_ end: TransferEnd, of attempt: Int, others: Set<Int>) -> AttemptStep {
+        attempt == 0 && Self.meansGone(end) ? .replace(effect: serverIsGone, askOrigin) : AttemptStep(.finish(end))
     }
 
     /// Whether the head is an error of the server itself and not of the resource. Responses about a
     /// resource carry `Cache-Status`.
     private static func isRefusal(_ head: ResponseHead) -> Bool {
         head.status >= 400 && head.status != 416 && !head.fields.values(of: .cacheStatus).contains { $0.hasPrefix("spool;") }
-    }
-
-    private func askOrigin() {
-        let (old, isFirst) = state.withLock { state -> ((any Transfer)?, Bool) in
-            guard state.attempt == 0, !state.isOver else { return (nil, false) }
-            state.attempt = 1
-            defer { state.current = nil }
-            return (state.current, true)
-        }
-        guard isFirst else { return }
-        old?.cancel()
-        begin(request, attempt: 1)
-    }
-
-    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { receiver.bodyReceived(bytes) }
-
-    func batchEnded() { receiver.batchEnded() }
-
-    func finished(_ end: TransferEnd, attempt: Int) {
-        guard attempt == 0, Self.meansGone(end), state.withLock({ !$0.hasHead && !$0.isCancelled && !$0.isOver }) else {
-            return self.end(end, attempt: attempt)
-        }
-        serverIsGone()
-        askOrigin()
     }
 
     /// Whether the server did not answer at all.
@@ -177,43 +84,4 @@ private final class DetouredTransfer: Transfer {
         default: false
         }
     }
-
-    func measured(_ timings: TransferTimings, attempt: Int) {
-        if state.withLock({ $0.attempt == attempt && !$0.isOver }) { receiver.measured(timings) }
-    }
-
-    private func end(_ end: TransferEnd, attempt: Int) {
-        let (isLast, old) = state.withLock { state -> (Bool, (any Transfer)?) in
-            guard attempt == state.attempt, !state.isOver else { return (false, nil) }
-            state.isOver = true
-            defer { state.current = nil }
-            return (true, state.current)
-        }
-        guard isLast else { return }
-        old?.cancel()
-        receiver.finished(end)
-    }
-}
-
-/// The receiver of one attempt. Only its callbacks use its state, and they come one at a time.
-private final class DetourReceiver: TransferReceiver, @unchecked Sendable {
-    private let attempt: Int
-    private let owner: DetouredTransfer
-    private var isAnswer = false
-
-    init(attempt: Int, owner: DetouredTransfer) {
-        self.attempt = attempt
-        self.owner = owner
-    }
-
-    func headReceived(_ head: ResponseHead) { isAnswer = owner.headReceived(head, attempt: attempt) }
-
-    // The body of a refusal is not part of the resource.
-    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { isAnswer ? owner.bodyReceived(bytes) : .enough }
-
-    func batchEnded() { if isAnswer { owner.batchEnded() } }
-
-    func measured(_ timings: TransferTimings) { owner.measured(timings, attempt: attempt) }
-
-    func finished(_ end: TransferEnd) { owner.finished(end, attempt: attempt) }
 }

@@ -8,6 +8,7 @@ package final class HandTransport: Transport {
         var requests: [OriginRequest] = []
         var receivers: [any TransferReceiver] = []
         var cancelled: [Int] = []
+        var resumed: [Int] = []
         var priorities: [Int: [ReadPriority]] = [:]
     }
 
@@ -20,7 +21,7 @@ package final class HandTransport: Transport {
             self.transport = transport
         }
 
-        func resume() {}
+        func resume() { transport.state.withLock { $0.resumed.append(number) } }
         func cancel() { transport.state.withLock { $0.cancelled.append(number) } }
         func setPriority(_ priority: ReadPriority) { transport.state.withLock { $0.priorities[number, default: []].append(priority) } }
     }
@@ -40,6 +41,9 @@ package final class HandTransport: Transport {
 
     /// The numbers of the transfers that were cancelled, in that order.
     package var cancelled: [Int] { state.withLock { $0.cancelled } }
+
+    /// The numbers of the transfers that were resumed, in that order.
+    package var resumed: [Int] { state.withLock { $0.resumed } }
 
     /// Returns the priorities that a transfer was told.
     package func priorities(of number: Int) -> [ReadPriority] { state.withLock { $0.priorities[number] ?? [] } }
@@ -63,6 +67,20 @@ package final class HandTransport: Transport {
     /// Gives a request its head.
     package func answer(_ number: Int, _ status: Int = 200, _ fields: HTTPFields = [:]) {
         receiver(number).headReceived(ResponseHead(status: status, fields: fields))
+    }
+
+    /// Gives a request an interim response.
+    package func inform(_ number: Int) { receiver(number).interimReceived(ResponseHead(status: 103, fields: [:])) }
+
+    /// Reports that the answer to a request is late.
+    package func delay(_ number: Int) { receiver(number).answerIsLate() }
+
+    /// Ends a batch of a request's body.
+    package func endBatch(_ number: Int) { receiver(number).batchEnded() }
+
+    /// Measures a request. `bytes` tells the measurements of a test apart.
+    package func measure(_ number: Int, bytes: Int64) {
+        receiver(number).measured(TransferTimings(total: .zero, receivedBytes: bytes))
     }
 
     /// Gives a request body bytes.

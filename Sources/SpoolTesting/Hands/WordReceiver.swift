@@ -14,9 +14,11 @@ package final class WordReceiver: TransferReceiver {
 
     private func note(_ word: String) { state.withLock { $0.append(word) } }
 
+    package func interimReceived(_ head: ResponseHead) { note(String(head.status)) }
     package func answerIsLate() { note("late") }
     package func headReceived(_ head: ResponseHead) { note(String(head.status)) }
-    package func batchEnded() {}
+    package func batchEnded() { note("batch") }
+    package func measured(_ timings: TransferTimings) { note("measured \(timings.receivedBytes)") }
 
     package func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
         note("bytes")
