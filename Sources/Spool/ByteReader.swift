@@ -101,8 +101,8 @@ public final class ByteReader: Sendable {
                 session.markTold()
                 session.advance(by: bytes.count, fromOrigin: false)
                 return bytes
-            case .memory(let memory, let keepAlive):
-                let bytes = withExtendedLifetime(keepAlive) { [UInt8](memory) }
+            case .memory(let memory):
+                let bytes = memory.copy()
                 session.markTold()
                 session.advance(by: bytes.count, fromOrigin: true)
                 return bytes

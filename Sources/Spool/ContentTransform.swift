@@ -38,11 +38,11 @@ public protocol ContentTransform: Sendable {
 ///
 /// Memory of a running fetch is one more source here, so that doors have one way for both.
 final class TransformedBytes: StoredBytes, @unchecked Sendable {
-    // Safe to share: `Source.memory` points to bytes that never change while `keepAlive` lives;
+    // Safe to share: the bytes of `Source.memory` never change, because a `ReceiveBuffer` owns them;
     // everything else is `Sendable`.
     enum Source {
         case file(any StoredBytes)
-        case memory(UnsafeRawBufferPointer, start: Int64, keepAlive: AnyObject)
+        case memory(OwnedBytes, start: Int64)
     }
 
     private let source: Source
@@ -81,10 +81,9 @@ final class TransformedBytes: StoredBytes, @unchecked Sendable {
     private func readUnchanged(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
         switch source {
         case .file(let file): return try file.read(into: buffer, at: offset)
-        case .memory(let bytes, let start, let keepAlive):
-            let part = bytes[Int(offset - start)...].prefix(buffer.count)
-            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: part))
-            withExtendedLifetime(keepAlive) {}
+        case .memory(let bytes, let start):
+            let part = bytes.dropFirst(Int(offset - start)).prefix(buffer.count)
+            part.withBytes { buffer.copyMemory(from: $0) }
             return part.count
         }
     }

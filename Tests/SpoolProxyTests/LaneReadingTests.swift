@@ -73,7 +73,7 @@ import Testing
 
     private func ready(_ reading: LaneReading) -> Int? {
         guard case .ready(let bytes) = reading.state else { return nil }
-        #expect(bytes.allSatisfy { $0 == 7 })
+        #expect(bytes.copy().allSatisfy { $0 == 7 })
         return bytes.count
     }
 }

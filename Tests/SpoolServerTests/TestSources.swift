@@ -7,7 +7,6 @@ final class MemorySource: BodySource {
     private var pieces: [[UInt8]]
     private let ending: BodyChunk
     private(set) var closeCount = 0
-    private var held: UnsafeMutableRawBufferPointer?
     private let onClose: @Sendable () -> Void
 
     init(_ pieces: [[UInt8]], ending: BodyChunk = .end, onClose: @escaping @Sendable () -> Void = {}) {
@@ -16,17 +15,11 @@ final class MemorySource: BodySource {
         self.onClose = onClose
     }
 
-    deinit { held?.deallocate() }
-
     func onReadable(_ wake: @escaping @Sendable () -> Void) {}
 
     func next(max: Int) -> BodyChunk {
         guard let piece = pieces.first else { return ending }
-        held?.deallocate()
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: min(max, piece.count), alignment: 1)
-        copy.copyBytes(from: piece.prefix(max))
-        held = copy
-        return .memory(UnsafeRawBufferPointer(copy), keepAlive: self)
+        return .memory(OwnedBytes(copying: Array(piece.prefix(max))))
     }
 
     func consumed(_ count: Int) {
@@ -90,15 +83,12 @@ final class PushSource: BodySource, @unchecked Sendable {
 
     private let state = Locked(State())
     private var held: [UInt8] = []
-    private var buffer: UnsafeMutableRawBufferPointer?
     private let closes = Locked(0)
     private let onClose: @Sendable () -> Void
 
     init(onClose: @escaping @Sendable () -> Void = {}) {
         self.onClose = onClose
     }
-
-    deinit { buffer?.deallocate() }
 
     var closeCount: Int { closes.withLock { $0 } }
 
@@ -122,13 +112,7 @@ final class PushSource: BodySource, @unchecked Sendable {
 
     func next(max: Int) -> BodyChunk {
         let (bytes, ending) = state.withLock { (Array($0.bytes.prefix(max)), $0.ending) }
-        if !bytes.isEmpty {
-            buffer?.deallocate()
-            let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-            copy.copyBytes(from: bytes)
-            buffer = copy
-            return .memory(UnsafeRawBufferPointer(copy), keepAlive: self)
-        }
+        if !bytes.isEmpty { return .memory(OwnedBytes(copying: bytes)) }
         switch ending {
         case nil: return .wait
         case .end: return .end

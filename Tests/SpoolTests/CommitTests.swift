@@ -90,7 +90,7 @@ import Testing
                 var count = 0, isFromOrigin = false
                 switch reader.next(max: Int(min(left, 1 << 20))) {
                 case .file(_, let range): count = Int(range.count)
-                case .memory(let part, _): (count, isFromOrigin) = (part.count, true)
+                case .memory(let part): (count, isFromOrigin) = (part.count, true)
                 case .wait:
                     guard simulator.step() else { return reader }
                 case .end: return reader

@@ -4,8 +4,8 @@ import SpoolSystem
 /// once, and readers that are faster than the disk read it.
 ///
 /// Bytes below `count` never change, and `count` only grows, except for one cut at the hand-over.
-/// So a reader may use these bytes outside the lock of the session for as long as it holds the
-/// buffer.
+/// So a reader may use these bytes outside the lock of the session, as `OwnedBytes` that the buffer
+/// owns.
 final class ReceiveBuffer: @unchecked Sendable {
     // Safe to share: `count` and `isHandedOver` are used only under the lock of the session. Bytes
     // below `count` are immutable, and so is `isBeginning` once the buffer belongs to a fetch.
@@ -35,7 +35,9 @@ final class ReceiveBuffer: @unchecked Sendable {
     }
 
     deinit {
-        if pooled == nil { storage.deallocate() }
+        guard pooled == nil else { return }
+        storage.poison()
+        storage.deallocate()
     }
 
     var isPooled: Bool { pooled != nil }
@@ -61,10 +63,10 @@ final class ReceiveBuffer: @unchecked Sendable {
     }
 
     /// Returns the bytes from `offset` on, at most `limit`.
-    func bytes(from offset: Int64, limit: Int) -> UnsafeRawBufferPointer {
+    func bytes(from offset: Int64, limit: Int) -> OwnedBytes {
         let lower = Int(offset - start)
-        return UnsafeRawBufferPointer(rebasing: storage[lower..<min(count, lower + limit)])
+        return OwnedBytes(UnsafeRawBufferPointer(rebasing: storage[lower..<min(count, lower + limit)]), ownedBy: self)
     }
 
-    var allBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[0..<count]) }
+    var allBytes: OwnedBytes { OwnedBytes(UnsafeRawBufferPointer(rebasing: storage[0..<count]), ownedBy: self) }
 }

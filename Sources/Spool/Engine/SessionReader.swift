@@ -15,8 +15,8 @@ package final class SessionReader: Sendable {
         /// Stored bytes. If there is a descriptor, `sendfile` can send them, too. The consumer uses
         /// them now and then calls `advance`.
         case file(any StoredBytes, ByteRange)
-        /// Bytes of a running fetch, valid as long as `keepAlive` is held.
-        case memory(UnsafeRawBufferPointer, keepAlive: AnyObject)
+        /// Bytes of a running fetch.
+        case memory(OwnedBytes)
         /// There are no bytes yet. The reader calls `wake` when there may be some.
         case wait
         /// The end of the range or of the resource.
@@ -200,9 +200,9 @@ package final class SessionReader: Sendable {
         var isMemory = false
         switch answer.step {
         case .file(let file, let stored): (source, range) = (.file(file), stored)
-        case .memory(let bytes, let keepAlive):
+        case .memory(let bytes):
             isMemory = true
-            source = .memory(bytes, start: answer.position, keepAlive: keepAlive)
+            source = .memory(bytes, start: answer.position)
             range = ByteRange(lower: answer.position, upper: answer.position + Int64(bytes.count))
         case .wait, .end, .failed: return answer.step
         }
@@ -230,7 +230,7 @@ package final class SessionReader: Sendable {
     private func memory(_ range: ByteRange, of fetch: FetchID, _ state: ResourceSession.State) -> Step {
         guard let buffer = state.intakes[fetch]?.buffers.first(where: { $0.start <= range.lowerBound && range.lowerBound < $0.end })
         else { return contradiction("remembered bytes without a buffer: \(range)") }
-        return .memory(buffer.bytes(from: range.lowerBound, limit: Int(range.count)), keepAlive: buffer)
+        return .memory(buffer.bytes(from: range.lowerBound, limit: Int(range.count)))
     }
 
     /// The failure of an answer whose session contradicts itself. The bytes of such an answer are

@@ -110,7 +110,7 @@ struct WritePipeline {
         guard whole > 0 else { return }
         if whole < last.count {
             let tail = ReceiveBuffer(start: last.start + Int64(whole), capacity: Self.blockBytes)
-            _ = tail.append(UnsafeRawBufferPointer(rebasing: last.allBytes[whole...]))
+            _ = last.allBytes.dropFirst(whole).withBytes { tail.append($0) }
             last.cut(to: whole)
             intake.buffers.append(tail)
         }
@@ -190,7 +190,7 @@ struct WritePipeline {
             // Nothing more is written to a released file; readers have the bytes from memory.
             guard session.state.withLock({ $0.releasedGeneration != generation }) else { throw .readOnly }
             let file = try dataFile(of: generation)
-            let pieces = try file?.write(buffer.allBytes, at: buffer.start)
+            let pieces = try buffer.allBytes.withBytes { bytes throws(StoreError) in try file?.write(bytes, at: buffer.start) }
             result = .success(file.map { Written(file: $0, pieces: pieces ?? []) })
         } catch {
             // An origin may name a length that no file of this disk can have. Such an error is no

@@ -204,8 +204,8 @@ final class ResourcePreload: Sendable {
             guard state.withLock({ $0.plan != nil }) || describe(reader) else { return }
             switch reader.next(max: Self.chunkBytes) {
             case .file(let file, let range): take(file, range, reader)
-            case .memory(let memory, let keepAlive):
-                take(memory.count, withExtendedLifetime(keepAlive) { isExamined ? [UInt8](memory) : [] })
+            case .memory(let memory):
+                take(memory.count, isExamined ? memory.copy() : [])
                 reader.advance(by: memory.count, fromOrigin: true)
             case .wait: return publish()
             case .end:

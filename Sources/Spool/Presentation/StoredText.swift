@@ -61,8 +61,8 @@ final class StoredText: Sendable {
         while true {
             switch reader.next(max: Self.stepBytes) {
             case .file(let file, let range): take(range, of: file, reader)
-            case .memory(let memory, let keepAlive):
-                let bytes = withExtendedLifetime(keepAlive) { [UInt8](memory) }
+            case .memory(let memory):
+                let bytes = memory.copy()
                 add(bytes)
                 reader.advance(by: bytes.count, fromOrigin: true)
             case .wait: return

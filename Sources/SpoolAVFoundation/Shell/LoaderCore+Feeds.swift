@@ -164,8 +164,8 @@ extension LoaderCore {
                     if lost < Self.maxLost { continue }
                     return data.isEmpty ? nil : .bytes(data)
                 }
-            case .memory(let memory, let keepAlive):
-                withExtendedLifetime(keepAlive) { data.append(contentsOf: memory) }
+            case .memory(let memory):
+                memory.withBytes { data.append(contentsOf: $0) }
                 reader.advance(by: memory.count, fromOrigin: true)
             case .wait: return data.isEmpty ? .wait : .bytes(data)
             case .end: return data.isEmpty ? .end : .bytes(data)

@@ -12,7 +12,7 @@ package final class LaneReading: Sendable {
         /// The lane is reading.
         case underWay
         /// Bytes that were read and not yet consumed. They are valid until the next call.
-        case ready(UnsafeRawBufferPointer)
+        case ready(OwnedBytes)
         /// The range could not be read. The error is nil when the file had no bytes there.
         case failed(ByteRange, StoreError?)
     }
@@ -47,7 +47,10 @@ package final class LaneReading: Sendable {
             bytes = .allocate(byteCount: LaneReading.readBytes, alignment: 64)
         }
 
-        deinit { bytes.deallocate() }
+        deinit {
+            bytes.poison()
+            bytes.deallocate()
+        }
     }
 
     /// Reads the start of `range` on the calling thread if it is in memory.
@@ -105,7 +108,7 @@ package final class LaneReading: Sendable {
             if progress.isUnderWay { return .underWay }
             if let (range, error) = progress.failure { return .failed(range, error) }
             guard progress.sent < progress.count else { return .idle }
-            return .ready(UnsafeRawBufferPointer(rebasing: memory.bytes[progress.sent..<progress.count]))
+            return .ready(OwnedBytes(UnsafeRawBufferPointer(rebasing: memory.bytes[progress.sent..<progress.count]), ownedBy: memory))
         }
     }
 

@@ -25,19 +25,6 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         var isClosed = false
     }
 
-    /// Bytes on their way to the client, until all are taken.
-    private final class Chunk {
-        let bytes: UnsafeMutableRawBufferPointer
-        var offset = 0
-
-        init(_ content: [UInt8]) {
-            bytes = .allocate(byteCount: content.count, alignment: 16)
-            bytes.copyBytes(from: content)
-        }
-
-        deinit { bytes.deallocate() }
-    }
-
     private let request: RequestHead
     private let url: MediaURL
     private let site: FixedSite
@@ -46,7 +33,8 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
     private let state = Locked(State())
     private let relay = WakeRelay()
     private var exchange: Exchange?
-    private var chunk: Chunk?
+    /// Bytes on their way to the client, until all are taken.
+    private var chunk: OwnedBytes?
 
     init(_ exchange: Exchange, url: MediaURL, site: FixedSite, cache: MediaCache) {
         request = exchange.request
@@ -156,9 +144,7 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
     func onReadable(_ wake: @escaping @Sendable () -> Void) { relay.set(wake) }
 
     func next(max: Int) -> BodyChunk {
-        if let chunk {
-            return .memory(UnsafeRawBufferPointer(rebasing: chunk.bytes[chunk.offset...].prefix(max)), keepAlive: chunk)
-        }
+        if let chunk { return .memory(chunk.prefix(max)) }
         let (bytes, end, resumed) = state.withLock { state -> ([UInt8], TransferEnd?, (any Transfer)?) in
             var bytes: [UInt8] = []
             swap(&bytes, &state.buffer)
@@ -166,7 +152,7 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
             return (bytes, state.end, state.isPaused ? state.transfer : nil)
         }
         if !bytes.isEmpty {
-            chunk = Chunk(bytes)
+            chunk = OwnedBytes(copying: bytes)
             resumed?.resume()
             return next(max: max)
         }
@@ -179,9 +165,8 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
     }
 
     func consumed(_ count: Int) {
-        guard let chunk else { return }
-        chunk.offset += count
-        if chunk.offset == chunk.bytes.count { self.chunk = nil }
+        guard let rest = chunk?.dropFirst(count) else { return }
+        chunk = rest.isEmpty ? nil : rest
     }
 
     func close() {

@@ -2,6 +2,7 @@ import Spool
 import SpoolCore
 import SpoolServer
 import SpoolStore
+import SpoolSystem
 
 /// The bytes of one range of a resource as a response body. Stored bytes go by `sendfile`, others
 /// as they arrive from the origin.
@@ -63,9 +64,9 @@ final class SessionBodySource: BodySource {
                 }
                 if reading.readAtOnce(range, of: file) { continue }
                 reading.begin(range, of: file, on: reader.readingLane) { [relay] in relay.wake() }
-            case .memory(let bytes, let keepAlive):
+            case .memory(let bytes):
                 isMemory = true
-                return .memory(bytes, keepAlive: keepAlive)
+                return .memory(bytes)
             case .wait: return .wait
             case .end: return .end
             case .failed(let error): return .abort(error.message)
@@ -82,7 +83,7 @@ final class SessionBodySource: BodySource {
         case .underWay: return .wait
         case .ready(let bytes):
             isMemory = false
-            return .memory(UnsafeRawBufferPointer(rebasing: bytes.prefix(max)), keepAlive: reading)
+            return .memory(bytes.prefix(max))
         case .failed(let range, let error):
             reading.reset()
             reader.reportLost(range, error ?? .corrupt(reader.key, range))

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolSystem
 
 /// Collects the bytes of a resource in memory, up to a bound. Belongs to the loop's thread.
 final class ManifestBytes {
@@ -40,8 +41,8 @@ final class ManifestBytes {
                 let reading = self.reading ?? LaneReading()
                 self.reading = reading
                 if !reading.readAtOnce(range, of: file) { reading.begin(range, of: file, on: reader.readingLane, done: wake) }
-            case .memory(let memory, let keepAlive):
-                withExtendedLifetime(keepAlive) { bytes += memory }
+            case .memory(let memory):
+                memory.withBytes { bytes += $0 }
                 reader.advance(by: memory.count, fromOrigin: true)
             case .wait: return .wait
             case .end: return .complete
@@ -59,7 +60,7 @@ final class ManifestBytes {
         case .idle: return nil
         case .underWay: return .wait
         case .ready(let memory):
-            bytes += memory
+            memory.withBytes { bytes += $0 }
             let count = memory.count
             reading.consumed(count)
             reader.advance(by: count, fromOrigin: false)

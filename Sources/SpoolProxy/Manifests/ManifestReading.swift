@@ -2,6 +2,7 @@ import Spool
 import SpoolCore
 import SpoolManifests
 import SpoolServer
+import SpoolSystem
 
 /// The part of one answer that finds out whether the resource is a manifest, and rewrites it then.
 /// Belongs to the loop's thread.
@@ -232,8 +233,7 @@ final class ManifestReading {
                 count = file.readResident(into: UnsafeMutableRawBufferPointer(memory), at: range.lowerBound)
             }
             return head.count < Self.headBytes || ManifestReader.mayBegin(head)
-        case .memory(let bytes, let keepAlive):
-            return withExtendedLifetime(keepAlive) { bytes.count < Self.headBytes || ManifestReader.mayBegin(bytes) }
+        case .memory(let bytes): return bytes.withBytes { $0.count < Self.headBytes || ManifestReader.mayBegin($0) }
         }
     }
 }

@@ -181,9 +181,8 @@ extension Connection {
         switch source.next(max: sending.framing.demand(server.options.bytesPerTurn)) {
         case .file(let descriptor, let offset, let count, let keepAlive):
             return sendFile(.init(descriptor: descriptor, offset: offset, count: clip(count), keepAlive: keepAlive), source)
-        case .memory(let bytes, let keepAlive):
-            defer { withExtendedLifetime(keepAlive) {} }
-            return sendMemory(UnsafeRawBufferPointer(rebasing: bytes[..<clip(bytes.count, cost: Self.memoryCost)]), source)
+        case .memory(let bytes):
+            return sendMemory(bytes.prefix(clip(bytes.count, cost: Self.memoryCost)), source)
         case .wait: return wait()
         case .end: return sourceEnded(source)
         case .abort(let reason): return abort(reason)
@@ -225,10 +224,10 @@ extension Connection {
         return account(result, asked: chunk.count, cost: 1, source)
     }
 
-    private func sendMemory(_ bytes: UnsafeRawBufferPointer, _ source: any BodySource) -> Step {
-        guard bytes.count > 0 else { return abort("the body's source gave an empty piece of memory") }
+    private func sendMemory(_ bytes: OwnedBytes, _ source: any BodySource) -> Step {
+        guard !bytes.isEmpty else { return abort("the body's source gave an empty piece of memory") }
         guard announce(bytes.count) else { return interrupted(source) }
-        return account(send(bytes), asked: bytes.count, cost: Self.memoryCost, source)
+        return account(bytes.withBytes { send($0) }, asked: bytes.count, cost: Self.memoryCost, source)
     }
 
     /// Writes the line before a chunk.

@@ -1,4 +1,5 @@
 package import SpoolCore
+import SpoolSystem
 
 /// The body of a response with several ranges, each behind a small head of its own (RFC 9110
 /// §14.6).
@@ -26,8 +27,8 @@ package final class MultipartByteRanges: BodySource {
     package let length: Int64
 
     private let parts: [Part]
-    private let heads: [[UInt8]]
-    private let trailer: [UInt8]
+    private let heads: [OwnedBytes]
+    private let trailer: OwnedBytes
     private var state = State.head(part: 0, sent: 0)
     private var source: (any BodySource)?
     private var wake: (@Sendable () -> Void)?
@@ -59,9 +60,9 @@ package final class MultipartByteRanges: BodySource {
             if let partType { head += "Content-Type: \(Self.singleLine(partType))\r\n" }
             let range = parts[index].range
             head += "Content-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total.map { "\($0)" } ?? "*")\r\n\r\n"
-            return Array(head.utf8)
+            return OwnedBytes(copying: Array(head.utf8))
         }
-        trailer = Array("\r\n--\(boundary)--\r\n".utf8)
+        trailer = OwnedBytes(copying: Array("\r\n--\(boundary)--\r\n".utf8))
         // The parts of one representation neither overlap nor reach beyond
         // `ByteRange.maximumOffset`.
         length = parts.reduce(0) { $0 + $1.range.count } + heads.reduce(0) { $0 + Int64($1.count) } + Int64(trailer.count)
@@ -76,8 +77,7 @@ package final class MultipartByteRanges: BodySource {
     package func next(max: Int) -> BodyChunk {
         switch state {
         case .head(let part, let sent):
-            let bytes = Memory(part < parts.count ? heads[part] : trailer)
-            return .memory(bytes.slice(from: sent, max: max), keepAlive: bytes)
+            return .memory((part < parts.count ? heads[part] : trailer).dropFirst(sent).prefix(max))
         case .body(let part, let remaining): return nextOfBody(part, Int(min(Int64(max), remaining)))
         case .ended: return .end
         }
@@ -89,8 +89,7 @@ package final class MultipartByteRanges: BodySource {
         case .end: return .abort("the source of part \(part + 1) ended too early")
         case .file(let descriptor, let offset, let count, let keepAlive):
             return .file(descriptor: descriptor, offset: offset, count: min(count, max), keepAlive: keepAlive)
-        case .memory(let bytes, let keepAlive):
-            return .memory(UnsafeRawBufferPointer(rebasing: bytes.prefix(max)), keepAlive: keepAlive)
+        case .memory(let bytes): return .memory(bytes.prefix(max))
         case let other: return other
         }
     }
@@ -148,23 +147,5 @@ package final class MultipartByteRanges: BodySource {
     /// Removes control characters, so that an origin's media type cannot add lines.
     private static func singleLine(_ text: String) -> String {
         String(decoding: text.utf8.filter { $0 >= 0x20 && $0 != 0x7F }, as: UTF8.self)
-    }
-}
-
-/// Bytes at a fixed address for as long as the object lives.
-final class Memory {
-    private let buffer: UnsafeMutableRawBufferPointer
-
-    init(_ bytes: [UInt8]) {
-        buffer = .allocate(byteCount: bytes.count, alignment: 1)
-        buffer.copyBytes(from: bytes)
-    }
-
-    deinit {
-        buffer.deallocate()
-    }
-
-    func slice(from start: Int, max: Int) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: buffer[start..<min(buffer.count, start + max)])
     }
 }

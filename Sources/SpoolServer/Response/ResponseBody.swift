@@ -1,3 +1,5 @@
+package import SpoolSystem
+
 /// A response body that the connection pulls, so that a slow client delays no other.
 ///
 /// Called on the connection's event loop only.
@@ -39,8 +41,8 @@ extension BodySource {
 package enum BodyChunk {
     /// Bytes of an open file, to be sent with `sendfile`. `keepAlive` holds the descriptor open.
     case file(descriptor: Int32, offset: Int64, count: Int, keepAlive: AnyObject)
-    /// Bytes in memory. `keepAlive` owns them.
-    case memory(UnsafeRawBufferPointer, keepAlive: AnyObject)
+    /// Bytes in memory.
+    case memory(OwnedBytes)
     /// No bytes yet.
     case wait
     /// The body is complete.

@@ -35,11 +35,11 @@ extension ServerLoop {
     private func startWithMemory(of source: any BodySource, _ framing: BodyFraming) -> ResponseStart? {
         let most = framing.demand(Self.gatheredBodyBytes)
         guard headBuffer.count <= Self.gatheredHeadBytes, source.beginsInMemory, !framing.isChunked, !framing.isSent,
-            case .memory(let bytes, let keepAlive) = source.next(max: most), bytes.count > 0
+            case .memory(let bytes) = source.next(max: most), !bytes.isEmpty
         else { return nil }
-        let count = min(bytes.count, most)
-        withExtendedLifetime(keepAlive) { gatheredBody(count).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count])) }
-        return .gathered(putHead(before: count))
+        let first = bytes.prefix(most)
+        first.withBytes { gatheredBody($0.count).copyMemory(from: $0) }
+        return .gathered(putHead(before: first.count))
     }
 
     /// Chooses the start of a body that is one piece of a file in memory.

@@ -130,6 +130,7 @@ package final class PoolBuffer: @unchecked Sendable {
 
     deinit {
         guard let start = bytes.baseAddress else { return }
+        bytes.poison()
         pool.giveBack(Memory(start: start, count: bytes.count))
     }
 }

@@ -128,9 +128,9 @@ package final class WorldReader: @unchecked Sendable, CustomStringConvertible {
         case .file(let file, let range):
             isServed(session)
             takeStored(range, file)
-        case .memory(let bytes, let keepAlive):
+        case .memory(let bytes):
             isServed(session)
-            withExtendedLifetime(keepAlive) { take(bytes, fromOrigin: true) }
+            bytes.withBytes { take($0, fromOrigin: true) }
         case .wait: break
         case .end:
             isServed(session)

@@ -3,25 +3,18 @@ import SpoolOrigin
 import SpoolProxy
 import SpoolServer
 import SpoolStore
+import SpoolSystem
 import Testing
 
 /// A body of `count` zeros.
 private final class Zeros: BodySource {
-    private let buffer: UnsafeMutableRawBufferPointer
-    private var sent = 0
+    private var rest: OwnedBytes
 
-    init(count: Int) {
-        buffer = .allocate(byteCount: count, alignment: 1)
-        buffer.initializeMemory(as: UInt8.self, repeating: 0)
-    }
+    init(count: Int) { rest = OwnedBytes(copying: [UInt8](repeating: 0, count: count)) }
 
-    deinit { buffer.deallocate() }
+    func next(max: Int) -> BodyChunk { rest.isEmpty ? .end : .memory(rest.prefix(max)) }
 
-    func next(max: Int) -> BodyChunk {
-        sent == buffer.count ? .end : .memory(UnsafeRawBufferPointer(rebasing: buffer[sent...].prefix(max)), keepAlive: self)
-    }
-
-    func consumed(_ count: Int) { sent += count }
+    func consumed(_ count: Int) { rest = rest.dropFirst(count) }
     func close() {}
     func onReadable(_ wake: @escaping @Sendable () -> Void) {}
 }
@@ -138,8 +131,8 @@ private final class Zeros: BodySource {
             let parts = ranges.map { range in MultipartByteRanges.Part(range) { Zeros(count: Int(range.count)) } }
             let body = MultipartByteRanges(parts: parts, partType: text, total: 5000, boundary: "b")
             var bytes: [UInt8] = []
-            while case .memory(let chunk, let keepAlive) = body.next(max: 4096), !chunk.isEmpty {
-                withExtendedLifetime(keepAlive) { bytes += chunk }
+            while case .memory(let chunk) = body.next(max: 4096), !chunk.isEmpty {
+                chunk.withBytes { bytes += $0 }
                 body.consumed(chunk.count)
             }
             body.close()

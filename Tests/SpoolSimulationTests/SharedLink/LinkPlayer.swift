@@ -75,7 +75,7 @@ final class LinkPlayer: @unchecked Sendable {
         while let reader, buffered < Int64(Self.seconds.full * Double(bytesPerSecond)) {
             switch reader.next(max: 256 << 10) {
             case .file(_, let range): take(Int(range.count), reader, fromOrigin: false)
-            case .memory(let bytes, _): take(bytes.count, reader, fromOrigin: true)
+            case .memory(let bytes): take(bytes.count, reader, fromOrigin: true)
             case .wait, .end, .failed: return
             }
         }

@@ -100,8 +100,8 @@ struct LaneStage {
             case .file(let file, let range):
                 bytes += try file.bytes(at: range.lowerBound, count: Int(range.count))
                 reader.advance(by: Int(range.count), fromOrigin: false)
-            case .memory(let part, let keepAlive):
-                withExtendedLifetime(keepAlive) { bytes += part }
+            case .memory(let part):
+                part.withBytes { bytes += $0 }
                 reader.advance(by: part.count, fromOrigin: true)
             case .wait:
                 left -= 1

@@ -183,20 +183,7 @@ private final class EventStream: BodySource {
     private let page: PageFeed.Page
     private let events: PageEvents
     /// The bytes that are being sent.
-    private var sending: Bytes?
-
-    /// Bytes that a chunk keeps alive.
-    private final class Bytes {
-        let buffer: UnsafeMutableRawBufferPointer
-        var sent = 0
-
-        init(_ bytes: [UInt8]) {
-            buffer = .allocate(byteCount: bytes.count, alignment: 1)
-            buffer.copyBytes(from: bytes)
-        }
-
-        deinit { buffer.deallocate() }
-    }
+    private var sending: OwnedBytes?
 
     init(_ page: PageFeed.Page, of events: PageEvents) {
         self.page = page
@@ -206,24 +193,20 @@ private final class EventStream: BodySource {
     func onReadable(_ wake: @escaping @Sendable () -> Void) { events.begin(page, wake) }
 
     func next(max: Int) -> BodyChunk {
-        let bytes: Bytes
-        if let sending {
-            bytes = sending
-        } else {
-            switch events.take(page) {
-            case .bytes(let taken): bytes = Bytes(taken)
-            case .nothing: return .wait
-            case .end: return .end
-            }
+        if let sending { return .memory(sending.prefix(max)) }
+        switch events.take(page) {
+        case .bytes(let taken):
+            let bytes = OwnedBytes(copying: taken)
             sending = bytes
+            return .memory(bytes.prefix(max))
+        case .nothing: return .wait
+        case .end: return .end
         }
-        return .memory(UnsafeRawBufferPointer(rebasing: bytes.buffer[bytes.sent...].prefix(max)), keepAlive: bytes)
     }
 
     func consumed(_ count: Int) {
-        guard let sending else { return }
-        sending.sent += count
-        if sending.sent == sending.buffer.count { self.sending = nil }
+        guard let rest = sending?.dropFirst(count) else { return }
+        sending = rest.isEmpty ? nil : rest
     }
 
     func close() { events.leave(page) }
