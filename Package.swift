@@ -5,22 +5,25 @@ import PackageDescription
 // Warnings become errors in our own builds only (see scripts/lib.sh): a manifest that
 // carries `unsafeFlags` or such a setting could not be a dependency of an app.
 
-let settings: [SwiftSetting] = [
-    .swiftLanguageMode(.v6),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InferIsolatedConformances"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-]
+// A part of the tests, for a build in which the others would take minutes (scripts/test): one target
+// of tests by its name, or `StressTests` or `MemoryTests`, the files of the tables below.
+let onlyTests = Context.environment["SPOOL_ONLY_TESTS"]
+
+let settings: [SwiftSetting] =
+    [
+        .swiftLanguageMode(.v6),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InferIsolatedConformances"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ]
+    // Memory that its owner takes back is overwritten (`poison`), in debug builds and in those of tests.
+    + (onlyTests == nil ? [] : [.define("SPOOL_TESTS")])
 
 func module(_ name: String, path: String? = nil, exclude: [String] = [], _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: settings)
 }
-
-// A part of the tests, for a build in which the others would take minutes (scripts/test): one target
-// of tests by its name, or `StressTests`, the files of the table below.
-let onlyTests = Context.environment["SPOOL_ONLY_TESTS"]
 
 // The tests for the thread sanitizer, and the files that they need, by their targets.
 let stressSources = [
@@ -29,13 +32,22 @@ let stressSources = [
     "SpoolOriginTests": ["CurlStressTests.swift"],
     "SpoolTests": ["EngineStressTests.swift", "Bench.swift"],
     "SpoolServerTests": ["ServerStressTests.swift", "Client.swift", "TestRandom.swift", "TestServer.swift", "TestSources.swift"],
-    "SpoolProxyTests": ["ProxyStressTests.swift", "CredentialStressTests.swift", "Support"],
+    "SpoolProxyTests": ["ProxyStressTests.swift", "CredentialStressTests.swift", "ManifestStressTests.swift", "Support"],
     "SpoolSimulationTests": ["Playback/PlaybackStressTests.swift"],
     "AVFoundationDoubleTests": ["RealQueueStressTests.swift", "LoadingTraceRecorder.swift", "Support"],
 ]
 
+// The tests for the address sanitizer: who owns the memory that media flow through.
+let memorySources = [
+    "SpoolSystemTests": ["BufferPoolTests.swift", "OwnedBytesTests.swift"],
+    "SpoolServerTests": ["BodyTests.swift", "Client.swift", "TestRandom.swift", "TestServer.swift", "TestSources.swift"],
+    "SpoolProxyTests": ["ManifestStressTests.swift", "Support"],
+]
+
+let sanitizedSources = ["StressTests": stressSources, "MemoryTests": memorySources]
+
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    let sources = onlyTests == "StressTests" ? stressSources[name] : nil
+    let sources = onlyTests.flatMap { sanitizedSources[$0]?[name] }
     return .testTarget(name: name, dependencies: dependencies, sources: sources, swiftSettings: settings)
 }
 
@@ -190,15 +202,17 @@ products.append(.library(name: "SpoolAVFoundation", targets: ["SpoolAVFoundation
 #endif
 
 // The programs go with the other tests, apart from two: the command stays beside its tests, and the
-// crash test beside the simulations, whose build it shares.
+// crash test beside the simulations, whose build it shares. So does the
+// AVFoundation door, where no kept test needs it.
 if let onlyTests {
-    let kept = onlyTests == "StressTests" ? Set(stressSources.keys) : [onlyTests]
+    let kept = sanitizedSources[onlyTests].map { Set($0.keys) } ?? [onlyTests]
     let names = Set(targets.filter { $0.type == .test }.map(\.name))
     precondition(!names.isDisjoint(with: kept), "SPOOL_ONLY_TESTS names no tests: \(onlyTests)")
     let companion = ["SpoolCommandTests": "SpoolCommand", "SpoolSimulationTests": "SpoolCrashTest"][onlyTests]
-    let programs = ["SpoolCommand", "SpoolBenchmarks", "SpoolCrashTest"].filter { $0 != companion }
-    targets.removeAll { names.subtracting(kept).contains($0.name) || programs.contains($0.name) }
-    products.removeAll { $0.name == "spool" && programs.contains("SpoolCommand") }
+    let programs: [String] = ["SpoolCommand", "SpoolBenchmarks", "SpoolCrashTest"].filter { $0 != companion }
+    let unneeded = names.subtracting(kept).union(programs).union(onlyTests == "MemoryTests" ? ["SpoolAVFoundation", "AVFoundation"] : [])
+    targets.removeAll { unneeded.contains($0.name) }
+    products.removeAll { unneeded.contains($0.name) || ($0.name == "spool" && unneeded.contains("SpoolCommand")) }
 }
 
 let package = Package(

@@ -39,7 +39,9 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/e2e", description="plays real files with real clients through spool serve")
     parser.add_argument("--direct", action="store_true", help="leave the proxy out, to check clients, media and origin")
     parser.add_argument("--ci", action="store_true", help="count a missing client as a failure")
-    parser.add_argument("--only", metavar="WORD", default="", help="run only cases whose name contains WORD")
+    parser.add_argument(
+        "--only", metavar="WORD", action="append", default=[],
+        help="run only cases whose name contains WORD, or all of a file, such as cases_bytes; may be repeated")
     parser.add_argument("--list", action="store_true", help="print the names of the cases and exit")
     parser.add_argument(
         "--jobs", metavar="N", type=int, default=3, choices=range(1, MOST_SHARES + 1),
@@ -54,7 +56,7 @@ def main():
             cases_browser, cases_page, cases_list, cases_access, cases_fields, cases_trouble, cases_trust, cases_encryption,
             cases_fleet, cases_bucket, cases_hostile)
         for case in module.CASES
-        if options.only.lower() in case.name.lower()
+        if not options.only or any(word == module.__name__ or word.lower() in case.name.lower() for word in options.only)
     ]
     if options.list:
         print("\n".join(case.name for case in cases))

@@ -2,6 +2,7 @@
 
 import http.client
 import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from clients import Download, request
 from harness import CaseList, expect, expect_equal, expect_fetched_once
@@ -159,3 +160,64 @@ def _(t):
     t.note(f"{resident:.1f} MiB")
     expect_equal(len(t.origin.requests(mark)), 0, "origin requests")
     expect(resident < 32, f"{resident:.1f} MiB resident")
+
+
+PLAYLISTS = 40
+FILM = b"#FILM" * 800_000
+
+
+def playlist(name):
+    lines = "".join(f"#EXTINF:4,\nsegment-{name}-{number:07}.ts\n" for number in range(12_000))
+    return f"#EXTM3U\n#EXT-X-TARGETDURATION:4\n{lines}#EXT-X-ENDLIST\n".encode()
+
+
+class Mixture(BaseHTTPRequestHandler):
+    """An origin of long playlists and films. Each path is a resource of its own."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):  # pylint: disable=invalid-name
+        name, _, extension = self.path.removeprefix("/").partition(".")
+        body, kind = (FILM, "video/mp4") if extension == "mp4" else (playlist(name), "application/vnd.apple.mpegurl")
+        self.send_response(200)
+        for field, value in (("ETag", f'"{name}"'), ("Content-Type", kind), ("Content-Length", str(len(body)))):
+            self.send_header(field, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):  # pylint: disable=arguments-differ
+        pass
+
+
+# A playlist was copied from memory that its fetch had given back, and had bytes of another client's film.
+@case("long playlists beside downloads have their own bytes, with three event loops", is_about_cache=True)
+def _(t):
+    proxy = t.proxy("--loops", "3")
+    origin = ThreadingHTTPServer(("127.0.0.1", 0), Mixture)
+    threading.Thread(target=origin.serve_forever, daemon=True).start()
+    place = f"/http/127.0.0.1:{origin.server_address[1]}/"
+    is_over = threading.Event()
+    wrong = []
+
+    def download(client):
+        number = 0
+        while not is_over.is_set():
+            number += 1
+            if request(proxy, f"{place}film-{client}-{number}.mp4").body != FILM:
+                wrong.append(f"film {number} of client {client}")
+                return
+
+    downloads = [threading.Thread(target=download, args=(client,)) for client in range(2)]
+    try:
+        for thread in downloads:
+            thread.start()
+        for number in range(PLAYLISTS):
+            answer = request(proxy, f"{place}list-{number}.m3u8")
+            expect_equal((answer.status, answer.body == playlist(f"list-{number}")), (200, True), f"status and bytes of playlist {number}")
+    finally:
+        is_over.set()
+        for thread in downloads:
+            thread.join()
+        origin.shutdown()
+        origin.server_close()
+    expect_equal(wrong, [], "wrong films")
