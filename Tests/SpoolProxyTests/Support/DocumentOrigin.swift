@@ -14,6 +14,16 @@ final class DocumentOrigin: Transport {
         var hasTag = true
         /// The error in place of an answer.
         var failure: OriginError?
+        /// Whether the origin states the length of the whole.
+        var hasLength = true
+        var suffixAnswer = SuffixAnswer.part
+
+        /// The answer to a request for the last bytes.
+        enum SuffixAnswer: Hashable {
+            case part
+            case whole
+            case status(Int)
+        }
 
         init(_ text: String = "", type: String? = "application/vnd.apple.mpegurl", fields: HTTPFields = [:]) {
             body = Array(text.utf8)
@@ -148,13 +158,19 @@ extension DocumentOrigin.Document {
             return (ResponseHead(status: status, fields: fields), body)
         }
         if hasTag, request.fields["If-None-Match"] == tag { return (ResponseHead(status: 304, fields: fields), []) }
-        if let value = request.fields["Range"], case .ranges(let ranges)? = RangeHeader(value)?.resolve(length: Int64(body.count)) {
+        let isSuffix = request.fields["Range"]?.hasPrefix("bytes=-") == true
+        if isSuffix, case .status(let refused) = suffixAnswer {
+            return (ResponseHead(status: refused, fields: ["Content-Length": "7", "Content-Type": "text/plain"]), Array("refused".utf8))
+        }
+        if !isSuffix || suffixAnswer == .part, let value = request.fields["Range"],
+            case .ranges(let ranges)? = RangeHeader(value)?.resolve(length: Int64(body.count))
+        {
             let part = Array(body[Int(ranges[0].lowerBound)..<Int(ranges[0].upperBound)])
             fields["Content-Range"] = ContentRange.part(ranges[0], length: .bytes(Int64(body.count))).fieldValue
             fields["Content-Length"] = String(part.count)
             return (ResponseHead(status: 206, fields: fields), part)
         }
-        fields["Content-Length"] = String(body.count)
+        if hasLength { fields["Content-Length"] = String(body.count) }
         return (ResponseHead(status: 200, fields: fields), body)
     }
 }
