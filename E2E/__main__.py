@@ -21,6 +21,7 @@ import cases_hostile
 import cases_http
 import cases_list
 import cases_live
+import cases_manifests
 import cases_network
 import cases_page
 import cases_players
@@ -54,7 +55,7 @@ def main():
         for module in (
             cases_http, cases_network, cases_bytes, cases_players, cases_preload, cases_site, cases_streams, cases_dash, cases_live,
             cases_browser, cases_page, cases_list, cases_access, cases_fields, cases_trouble, cases_trust, cases_encryption,
-            cases_fleet, cases_bucket, cases_hostile)
+            cases_fleet, cases_bucket, cases_hostile, cases_manifests)
         for case in module.CASES
         if not options.only or any(word == module.__name__ or word.lower() in case.name.lower() for word in options.only)
     ]

@@ -26,6 +26,8 @@ package struct CacheEnvironment: Sendable {
     package var syncLane: any Mailbox
     /// Write data files and open sealed bytes. Each generation always uses the same lane.
     package var dataLanes: [any Mailbox]
+    /// Read and rewrite manifests. Their jobs do no I/O.
+    package var manifestLanes: [any Mailbox]
     /// Ends the threads behind the mailboxes. Called once, by `close`.
     package var shutDown: @Sendable () -> Void
 
@@ -33,9 +35,11 @@ package struct CacheEnvironment: Sendable {
     ///
     /// - Parameter syncLane: The lane that syncs data files, or nil if a look-up may wait for the
     ///   disk: then the index lane does both.
+    /// - Parameter manifestLanes: The lanes for manifests, or nil for the control lane.
     package init(
         time: any TimeSource, random: any RandomSource, transport: any Transport, loop: LoopThread? = nil, control: any Mailbox,
-        indexLane: any Mailbox, syncLane: (any Mailbox)? = nil, dataLanes: [any Mailbox], shutDown: @escaping @Sendable () -> Void = {}
+        indexLane: any Mailbox, syncLane: (any Mailbox)? = nil, dataLanes: [any Mailbox], manifestLanes: [any Mailbox]? = nil,
+        shutDown: @escaping @Sendable () -> Void = {}
     ) {
         precondition(!dataLanes.isEmpty, "a cache needs a lane to write on")
         self.time = time
@@ -46,6 +50,7 @@ package struct CacheEnvironment: Sendable {
         self.indexLane = indexLane
         self.syncLane = syncLane ?? indexLane
         self.dataLanes = dataLanes
+        self.manifestLanes = manifestLanes ?? [control]
         self.shutDown = shutDown
     }
 

@@ -55,7 +55,9 @@ struct CacheOpening {
         // Two lanes: one slow disk operation does not keep the bytes of another resource from being
         // written.
         let data = [DiskLane(name: "spool-data-0"), DiskLane(name: "spool-data-1")]
-        let lanes = data + [sync, index, control]
+        // Two lanes: a new version of a manifest does not wait behind an old one.
+        let manifests = [DiskLane(name: "spool-text-0"), DiskLane(name: "spool-text-1")]
+        let lanes = manifests + data + [sync, index, control]
         if configuration.network.keepsLanesOffLoop { loop?.keepOffItsCore(lanes) }
         let doubling = DoublingTransport(wire, time: time, on: control)
         var transport: any Transport = RedirectingTransport(
@@ -79,7 +81,7 @@ struct CacheOpening {
         #endif
         var environment = CacheEnvironment(
             time: time, random: random, transport: transport, loop: loop, control: control,
-            indexLane: index, syncLane: sync, dataLanes: data,
+            indexLane: index, syncLane: sync, dataLanes: data, manifestLanes: manifests,
             shutDown: {
                 for lane in lanes { lane.shutdown() }
             })

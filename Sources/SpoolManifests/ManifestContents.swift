@@ -14,6 +14,12 @@ package struct ManifestContents: Hashable, Sendable {
     package init(_ kind: ManifestKind) {
         self.kind = kind
     }
+
+    /// Creates contents without references, whose references may be verbatim ones of a document.
+    init(_ kind: ManifestKind, of document: [UInt8]) {
+        self.kind = kind
+        references = ManifestReferences(of: document)
+    }
 }
 
 /// The time for which a stored manifest serves without a question to its origin.

@@ -1,4 +1,7 @@
-/// The bounds of a manifest that is read. A larger one is passed on as it is.
+/// The budget of one manifest: the most that reading and rewriting it may cost.
+///
+/// A document beyond the budget is passed on as it is. All costs are linear in the size of the
+/// document and in these numbers.
 package struct ManifestLimits: Hashable, Sendable {
     /// The most bytes of a manifest. A day of two-second segments with long signatures takes 13 MiB.
     package var maxBytes = 16 << 20
@@ -8,11 +11,41 @@ package struct ManifestLimits: Hashable, Sendable {
     package var maxDepth = 64
     /// The most references of a manifest.
     package var maxReferences = 1 << 18
-    /// The most variables that one playlist defines.
+    /// The most values of a JSON text, of any kind. An asset list has a few for each asset.
+    package var maxValues = 1 << 18
+    /// The most attributes of one line of a playlist, and of one element of XML. The largest element
+    /// of DASH has about 40.
+    package var maxAttributes = 128
+    /// The most variables that one playlist defines, with definitions that have no effect.
     package var maxVariables = 1_024
+    /// The most bytes of the names and values of those variables. Signatures take some KiB.
+    package var maxVariableBytes = 256 << 10
     /// The most bytes that variables contribute to the references of one manifest.
     package var maxSubstitutedBytes = 32 << 20
+    /// The most bytes that resolving references adds to reading them once: for each one the path of
+    /// its base and ``bytesOfReference``, and the reference itself for each further base. 40 000
+    /// references below a path of 150 bytes take it.
+    package var maxResolvedBytes = 8 << 20
+    /// The bytes that stand for the constant part of resolving a reference.
+    package static let bytesOfReference = 32
 
     /// Creates the limits with their defaults.
     package init() {}
+
+    /// The limits for a document that is read on an event loop: they end the work after a few
+    /// milliseconds. A document beyond them is read on a lane.
+    package static let onLoop: ManifestLimits = {
+        var limits = ManifestLimits()
+        limits.maxBytes = 64 << 10
+        limits.maxSubstitutedBytes = 256 << 10
+        limits.maxResolvedBytes = 64 << 10
+        return limits
+    }()
+
+    /// The most bytes that a document of `count` bytes grows by. A playlist with absolute references
+    /// and their durations grows by less than its size.
+    func addedBytes(_ count: Int) -> Int { 2 * count + (256 << 10) }
+
+    /// The limit of resolved bytes, for errors.
+    var resolvedBytesLimit: String { "references that take at most \(maxResolvedBytes) bytes to resolve" }
 }

@@ -22,7 +22,7 @@ package struct ManifestReader: Sendable {
         of bytes: [UInt8], at url: String, variables: [String: String] = [:]
     ) throws(ParseError) -> ManifestContents? {
         guard bytes.count <= limits.maxBytes else {
-            throw ParseError(offset: limits.maxBytes, expected: "a manifest of at most \(limits.maxBytes) bytes")
+            throw ParseError(offset: limits.maxBytes, limit: "a manifest of at most \(limits.maxBytes) bytes")
         }
         if HLSPlaylist.isPlaylist(bytes) {
             return try HLSPlaylist(bytes, at: url, variables: variables, limits: limits).contents
@@ -44,13 +44,15 @@ package struct ManifestReader: Sendable {
     ///     as it is, from the bytes of that text and the role.
     ///   - replacement: Returns the new text of a reference, without escapes, or nil to keep the
     ///     bytes as they are.
-    /// - Throws: `ParseError` when the contents are not those of `bytes`, as `ManifestEdits` does.
+    /// - Throws: `ParseError` when the contents are not those of `bytes`, as `ManifestEdits` does, and
+    ///   when the new text is beyond the limits.
     package func rewritten(
         _ bytes: [UInt8], _ contents: ManifestContents,
         verbatim: (UnsafeRawBufferPointer, ManifestReference.Role) -> VerbatimChange = { _, _ in .byText },
         replacement: (ManifestReference) -> String?
     ) throws(ParseError) -> [UInt8] {
         var edits = contents.edits
+        var resolvableBytes = limits.maxResolvedBytes
         edits.reserve(contents.references.count)
         contents.references.forEach(
             verbatim: { text, role, span in
@@ -62,9 +64,18 @@ package struct ManifestReader: Sendable {
                 return true
             },
             other: { reference in
-                guard let text = replacement(reference), let written = reference.syntax.written(text) else { return }
+                resolvableBytes -= reference.base.url.path.utf8.count + ManifestLimits.bytesOfReference
+                guard resolvableBytes >= 0, edits.addedBytes <= limits.addedBytes(bytes.count) else { return false }
+                guard let text = replacement(reference), let written = reference.syntax.written(text) else { return true }
                 edits.replace(reference.span, with: written)
+                return true
             })
+        guard resolvableBytes >= 0 else {
+            throw ParseError(offset: 0, limit: limits.resolvedBytesLimit)
+        }
+        guard edits.addedBytes <= limits.addedBytes(bytes.count) else {
+            throw ParseError(offset: 0, limit: "references that become longer by at most \(limits.addedBytes(bytes.count)) bytes")
+        }
         return edits.isEmpty ? bytes : try edits.applied(to: bytes)
     }
 }

@@ -87,8 +87,9 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
     /// - Parameters:
     ///   - verbatim: Takes the bytes of the text, which are valid until it returns, the role and the
     ///     span. Returns false to leave the reference to `other`.
+    ///   - other: Takes a reference. Returns false to end the visit.
     func forEach(
-        verbatim: (UnsafeRawBufferPointer, ManifestReference.Role, Range<Int>) -> Bool, other: (ManifestReference) -> Void
+        verbatim: (UnsafeRawBufferPointer, ManifestReference.Role, Range<Int>) -> Bool, other: (ManifestReference) -> Bool
     ) {
         document.withUnsafeBytes { bytes in
             for index in entries.indices {
@@ -97,7 +98,7 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
                     let (role, syntax) = (forms[Int(entry.form)].role, forms[Int(entry.form)].syntax)
                     if syntax == .plain, verbatim(UnsafeRawBufferPointer(rebasing: bytes[span]), role, span) { continue }
                 }
-                other(self[index])
+                guard other(self[index]) else { return }
             }
         }
     }

@@ -29,7 +29,7 @@ package struct PresentationInventory: Sendable {
     package private(set) var keys: [ResourceKey] = []
     package private(set) var members: [ResourceKey: Member] = [:]
 
-    init(manifest: ResourceStatus, text: StoredText.Text, outline: StreamOutline) {
+    init(manifest: ResourceStatus, text: WholeText, outline: StreamOutline) {
         self.manifest = manifest
         bytes = text.bytes
         self.outline = outline

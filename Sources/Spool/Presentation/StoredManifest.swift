@@ -3,7 +3,7 @@ import SpoolManifests
 
 /// A stored manifest that was read.
 struct StoredManifest: Sendable {
-    var text: StoredText.Text
+    var text: WholeText
     var outline: StreamOutline
 
     /// Reads a stored manifest, and passes it to `done` on a lane. It is nil for another resource,

@@ -5,18 +5,13 @@ import SpoolSystem
 
 /// Reads the text of a stored manifest, without the network. The work happens on a data lane.
 final class StoredText: Sendable {
-    /// A manifest as readers get it.
-    struct Text: Sendable {
-        var bytes: [UInt8]
-        /// The URL that its references are resolved against.
-        var url: String
-    }
-
     private struct State {
         var reader: SessionReader?
-        var text = Text(bytes: [], url: "")
+        var bytes: [UInt8] = []
+        /// The URL that the references of the text are resolved against.
+        var baseURL = ""
         var isPrepared = false
-        var done: (@Sendable (Result<Text?, CacheError>) -> Void)?
+        var done: (@Sendable (Result<WholeText?, CacheError>) -> Void)?
     }
 
     private let url: String
@@ -27,7 +22,7 @@ final class StoredText: Sendable {
     /// The most bytes of a text.
     private static let limitBytes = ManifestLimits().maxBytes
 
-    private init(url: String, lane: any Mailbox, done: @escaping @Sendable (Result<Text?, CacheError>) -> Void) {
+    private init(url: String, lane: any Mailbox, done: @escaping @Sendable (Result<WholeText?, CacheError>) -> Void) {
         self.url = url
         self.lane = lane
         state = Locked(State(done: done))
@@ -35,7 +30,7 @@ final class StoredText: Sendable {
 
     /// Reads a text, and passes it to `done` on a lane. The text is nil unless every byte is stored.
     static func read(
-        _ status: ResourceStatus, from cache: MediaCache, _ done: @escaping @Sendable (Result<Text?, CacheError>) -> Void
+        _ status: ResourceStatus, from cache: MediaCache, _ done: @escaping @Sendable (Result<WholeText?, CacheError>) -> Void
     ) {
         guard status.isComplete, status.representation.length ?? 0 <= limitBytes, status.representation.contentCoding == nil else {
             return done(.success(nil))
@@ -66,7 +61,7 @@ final class StoredText: Sendable {
                 add(bytes)
                 reader.advance(by: bytes.count, fromOrigin: true)
             case .wait: return
-            case .end: return end(.success(state.withLock { $0.text }))
+            case .end: return end(.success(state.withLock { WholeText($0.bytes, at: $0.baseURL) }))
             // Its bytes were evicted or replaced meanwhile.
             case .failed: return end(.success(nil))
             }
@@ -83,7 +78,7 @@ final class StoredText: Sendable {
             reader.markTold()
             state.withLock { state in
                 state.isPrepared = true
-                state.text.url = representation.finalURL ?? url
+                state.baseURL = representation.finalURL ?? url
             }
             return true
         }
@@ -96,9 +91,9 @@ final class StoredText: Sendable {
         reader.advance(by: bytes.count, fromOrigin: false)
     }
 
-    private func add(_ bytes: [UInt8]) { state.withLock { $0.text.bytes += bytes } }
+    private func add(_ bytes: [UInt8]) { state.withLock { $0.bytes += bytes } }
 
-    private func end(_ result: Result<Text?, CacheError>) {
+    private func end(_ result: Result<WholeText?, CacheError>) {
         let (reader, done) = state.withLock { state in
             defer { (state.reader, state.done) = (nil, nil) }
             return (state.reader, state.done)

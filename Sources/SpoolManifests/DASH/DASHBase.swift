@@ -31,6 +31,45 @@ struct DASHBase: Hashable, Sendable {
     }
 }
 
+/// The bases of each representation that uses a place of an MPD.
+struct DASHBases {
+    /// The bases of each representation. Those of one representation are alternatives: each of them
+    /// leads to the same content.
+    let groups: [[DASHBase]]
+    /// Each base once.
+    let distinct: [DASHBase]
+    /// Whether all bases are URLs of HTTP.
+    let areHTTP: Bool
+    /// The bytes of the paths of all distinct bases.
+    let pathBytes: Int
+
+    init(_ groups: [[DASHBase]]) {
+        self.groups = groups
+        var seen = Set<DASHBase>()
+        distinct = groups.joined().filter { seen.insert($0).inserted }
+        areHTTP = distinct.allSatisfy(\.isHTTP)
+        pathBytes = distinct.reduce(0) { $0 + $1.url.path.utf8.count }
+    }
+
+    /// The bytes that resolving `text` against every base adds to reading it once.
+    func resolvedBytes(_ text: String) -> Int {
+        pathBytes + distinct.count * ManifestLimits.bytesOfReference + max(0, distinct.count - 1) * text.utf8.count
+    }
+
+    /// Returns the first base of the first representation whose target is one of each other
+    /// representation, too.
+    ///
+    /// - Parameter targets: What a reference means below each of the distinct bases.
+    func first(whereTarget targets: [String?]) -> DASHBase? {
+        let byBase = Dictionary(zip(distinct, targets)) { first, _ in first }
+        let all = groups.map { Set($0.compactMap { byBase[$0] ?? nil }) }
+        return groups[0].first { base in
+            guard let target = byBase[base] ?? nil else { return false }
+            return all.allSatisfy { $0.contains(target) }
+        }
+    }
+}
+
 /// The change that a reference needs, so that a player which resolves it against the proxy's URLs
 /// gets the resource that the original means.
 ///
@@ -47,33 +86,26 @@ enum DASHChange: Hashable {
 
     /// Decides about a reference.
     ///
-    /// - Parameter groups: The bases of each representation that uses the reference. The bases of one
-    ///   representation are alternatives: each of them leads to the same content.
-    /// - Parameter spend: Is called with the number of bytes that the decision reads, before it reads
-    ///   them.
-    init(_ text: String, in groups: [[DASHBase]], spend: (Int) throws(ParseError) -> Void) throws(ParseError) {
+    /// - Parameter spend: Is called with the number of bytes that the decision resolves, before it
+    ///   resolves them.
+    init(_ text: String, in bases: DASHBases, spend: (Int) throws(ParseError) -> Void) throws(ParseError) {
         self = .none
         // Below a base of another scheme, a path of the proxy means nothing.
-        guard let form = Form(text), let first = groups.first?.first, groups.joined().allSatisfy(\.isHTTP) else { return }
-        try spend(groups.joined().reduce(0) { $0 + $1.url.text.utf8.count + text.utf8.count })
+        guard let form = Form(text), let first = bases.distinct.first, bases.areHTTP else { return }
         if form == .absolute {
             self = .proxied(first.base)
             return
         }
-        guard form == .fromRoot || groups.joined().contains(where: { $0.isLeft(by: text) }) else { return }
-        let targets = groups.map { Set($0.compactMap { $0.base.resolved(text) }) }
-        if Set(targets.joined()).count == 1 {
+        try spend(bases.resolvedBytes(text))
+        guard form == .fromRoot || bases.distinct.contains(where: { $0.isLeft(by: text) }) else { return }
+        let targets = bases.distinct.map { $0.base.resolved(text) }
+        if Set(targets.compactMap(\.self)).count == 1 {
             self = .proxied(first.base)
-        } else if let relative = Self.climbing(text, from: groups.joined()) {
+        } else if let relative = Self.climbing(text, from: bases.distinct) {
             self = .relative(relative)
-        } else if let shared = groups[0].first(where: { Self.isTarget($0.base.resolved(text), in: targets) }) {
+        } else if let shared = bases.first(whereTarget: targets) {
             self = .proxied(shared.base)
         }
-    }
-
-    private static func isTarget(_ url: String?, in targets: [Set<String>]) -> Bool {
-        guard let url else { return false }
-        return targets.allSatisfy { $0.contains(url) }
     }
 
     /// The reference from the root, in the form of steps up. It exists when all bases are equally

@@ -19,7 +19,7 @@ package enum DASHManifest {
         of bytes: [UInt8], at url: String, limits: ManifestLimits = ManifestLimits()
     ) throws(ParseError) -> ManifestContents? {
         guard bytes.count <= limits.maxBytes else {
-            throw ParseError(offset: limits.maxBytes, expected: "a manifest of at most \(limits.maxBytes) bytes")
+            throw ParseError(offset: limits.maxBytes, limit: "a manifest of at most \(limits.maxBytes) bytes")
         }
         guard let (document, kind) = try document(of: bytes, limits: limits) else { return nil }
         return try DASHReferences(document, kind, at: url, limits: limits).contents
@@ -32,6 +32,7 @@ package enum DASHManifest {
         guard isReadableXML(bytes) else { return nil }
         var xml = XMLLimits()
         xml.maxDepth = limits.maxDepth
+        xml.maxAttributes = limits.maxAttributes
         var scanner = XMLScanner(bytes, limits: xml)
         // A page or a feed is recognised by its first tag.
         guard (try? scanner.scanToFirstElement()) != nil, let kind = kind(of: scanner.document) else { return nil }

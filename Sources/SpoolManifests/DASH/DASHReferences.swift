@@ -12,21 +12,22 @@ struct DASHReferences {
     private let root: DASHBase
     private var resolvedBytes = 0
 
-    /// The bases of each representation that uses a place.
-    private typealias Groups = [[DASHBase]]
+    /// The bases of the whole document.
+    private let rootBases: DASHBases
 
     init(_ document: XMLDocument, _ kind: ManifestKind, at url: String, limits: ManifestLimits) throws(ParseError) {
         self.document = document
         self.limits = limits
         contents = ManifestContents(kind)
         root = DASHBase(base: try ManifestBase(url), isKnown: kind == .mpd)
+        rootBases = DASHBases([[root]])
         contents.lifetime = DASHLifetime.lifetime(of: document, kind)
         var element = 0
         while element < document.elements.count {
             if kind == .mpdPatch {
                 try readPatch(element)
             } else {
-                _ = try readLevel(element, outer: [root])
+                _ = try readLevel(element, outer: rootBases)
             }
             element = document.elements[element].next
         }
@@ -36,23 +37,25 @@ struct DASHReferences {
 
     /// Reads an element and everything inside.
     ///
+    /// - Parameter outer: The bases of the level around the element, in one group.
     /// - Returns: The bases of the representations inside, each set once.
-    private mutating func readLevel(_ element: Int, outer: [DASHBase]) throws(ParseError) -> Groups {
+    private mutating func readLevel(_ element: Int, outer: DASHBases) throws(ParseError) -> [[DASHBase]] {
         let name = document.name(element)
         // It has most elements of a live stream, and no reference.
         guard name != "SegmentTimeline" else { return [] }
-        if document.isDASH(element), try readLeaf(element, name, outer) { return [] }
-        let bases = try readBases(of: element, outer: outer)
-        try readAttributes(of: element, name, bases: [bases], level: bases)
-        var groups: Groups = name == "Representation" ? [bases] : []
+        if document.isDASH(element), try readLeaf(element, name) { return [] }
+        let level = try readBases(of: element, outer: outer)
+        try readAttributes(of: element, name, bases: level, level: level)
+        var groups = name == "Representation" ? level.groups : []
         var seen = Set(groups)
         for child in document.children(of: element) where !isSegmentPlace(child) && !document.isDASH(child, "BaseURL") {
-            for group in try readLevel(child, outer: bases) where seen.insert(group).inserted && groups.count < Self.maxGroups {
+            for group in try readLevel(child, outer: level) where seen.insert(group).inserted && groups.count < Self.maxGroups {
                 groups.append(group)
             }
         }
+        let segmentBases = groups.isEmpty || groups == level.groups ? level : DASHBases(groups)
         for child in document.children(of: element) where isSegmentPlace(child) {
-            try readSegments(child, groups.isEmpty ? [bases] : groups, level: bases)
+            try readSegments(child, segmentBases, level: level)
         }
         return groups
     }
@@ -60,35 +63,29 @@ struct DASHReferences {
     /// The most different sets of bases of one level.
     private static let maxGroups = 256
 
-    /// The most bytes of URLs that are resolved for one document. A list of 100 000 absolute URLs has
-    /// about 30 MiB.
-    private static let maxResolvedBytes = 128 << 20
-
     /// Counts bytes of URLs that are going to be resolved.
     private mutating func spend(_ bytes: Int) throws(ParseError) {
         resolvedBytes += bytes
-        guard resolvedBytes <= Self.maxResolvedBytes else {
-            throw ParseError(offset: 0, expected: "references of at most \(Self.maxResolvedBytes) bytes with their bases")
+        guard resolvedBytes <= limits.maxResolvedBytes else {
+            throw ParseError(offset: 0, limit: limits.resolvedBytesLimit)
         }
     }
 
     /// Reads the `BaseURL` elements of a level.
     ///
     /// - Returns: The bases of the level: those above when the level has none.
-    private mutating func readBases(of element: Int, outer: [DASHBase]) throws(ParseError) -> [DASHBase] {
+    private mutating func readBases(of element: Int, outer: DASHBases) throws(ParseError) -> DASHBases {
         var bases: [DASHBase] = []
-        var hasBases = false
         for child in document.children(of: element) where document.isDASH(child, "BaseURL") {
             guard let value = document.text(of: child) else { continue }
-            hasBases = true
-            try add(value, .base, in: [outer])
-            for base in outer where bases.count < DASHBase.maxAlternatives {
+            try add(value, .base, in: outer)
+            for base in outer.distinct where bases.count < DASHBase.maxAlternatives {
                 try spend((bases.count + 1) * (base.url.text.utf8.count + value.text.utf8.count))
                 guard let next = base.appending(value.text), !bases.contains(where: { $0.url == next.url }) else { continue }
                 bases.append(next)
             }
         }
-        return hasBases && !bases.isEmpty ? bases : outer
+        return bases.isEmpty ? outer : DASHBases([bases])
     }
 
     // MARK: Segments
@@ -98,25 +95,25 @@ struct DASHReferences {
         return ["SegmentTemplate", "SegmentList", "SegmentBase"].contains(document.name(element))
     }
 
-    private mutating func readSegments(_ element: Int, _ groups: Groups, level: [DASHBase]) throws(ParseError) {
-        try readAttributes(of: element, document.name(element), bases: groups, level: level)
+    private mutating func readSegments(_ element: Int, _ bases: DASHBases, level: DASHBases) throws(ParseError) {
+        try readAttributes(of: element, document.name(element), bases: bases, level: level)
         for child in document.children(of: element) {
-            try readAttributes(of: child, document.name(child), bases: groups, level: level)
+            try readAttributes(of: child, document.name(child), bases: bases, level: level)
         }
     }
 
     /// - Parameters:
     ///   - bases: The bases of segments.
     ///   - level: The bases of the level, for remote elements.
-    private mutating func readAttributes(of element: Int, _ name: String, bases: Groups, level: [DASHBase]) throws(ParseError) {
+    private mutating func readAttributes(of element: Int, _ name: String, bases: DASHBases, level: DASHBases) throws(ParseError) {
         for attribute in document.attributes[document.elements[element].attributes] {
             if attribute.namespace == .xlink {
                 guard document.bytes[attribute.name].elementsEqual("href".utf8) else { continue }
-                try add(document.value(in: attribute.value), .fragment, in: [level])
+                try add(document.value(in: attribute.value), .fragment, in: level)
             } else if attribute.namespace == .none, document.isDASH(element) {
                 let attributeName = String(decoding: document.bytes[attribute.name], as: UTF8.self)
                 guard let role = DASHPlace.role(element: name, attribute: attributeName) else { continue }
-                try add(document.value(in: attribute.value), role, in: role == .playlist ? [[root]] : bases)
+                try add(document.value(in: attribute.value), role, in: role == .playlist ? rootBases : bases)
             }
         }
     }
@@ -126,22 +123,22 @@ struct DASHReferences {
     /// Reads an element whose content is a URL, or a name of a scheme with one.
     ///
     /// - Returns: false for another element.
-    private mutating func readLeaf(_ element: Int, _ name: String, _ bases: [DASHBase]) throws(ParseError) -> Bool {
+    private mutating func readLeaf(_ element: Int, _ name: String) throws(ParseError) -> Bool {
         switch name {
-        case "Location": try add(document.text(of: element), .playlist, in: [[root]])
-        case "PatchLocation": try add(document.text(of: element), .patch, in: [[root]])
+        case "Location": try add(document.text(of: element), .playlist, in: rootBases)
+        case "PatchLocation": try add(document.text(of: element), .patch, in: rootBases)
         case "ImportedMPD":
-            try add(document.text(of: element), .playlist, in: [[root]])
+            try add(document.text(of: element), .playlist, in: rootBases)
             return false
         case "ContentSteering": contents.edits.replace(document.elements[element].span, with: [])
-        case "UTCTiming": readClock(element)
+        case "UTCTiming": try readClock(element)
         case "EventStream":
-            readCallbacks(element)
+            try readCallbacks(element)
             return false
         case "EssentialProperty", "SupplementalProperty":
             try readLinks(element)
             return false
-        case "ContentProtection": readLicences(element)
+        case "ContentProtection": try readLicences(element)
         default: return false
         }
         return true
@@ -152,33 +149,33 @@ struct DASHReferences {
         guard let scheme = document.value("schemeIdUri", of: element), DASHPlace.linkSchemes.contains(scheme.lowercased()),
             let attribute = document.attribute("value", of: element)
         else { return }
-        for value in document.list(in: attribute.value) { try add(value.withoutFragment(in: document), .playlist, in: [[root]]) }
+        for value in document.list(in: attribute.value) { try add(value.withoutFragment(in: document), .playlist, in: rootBases) }
     }
 
     /// Clocks are asked directly: an answer from the store would be a wrong time.
-    private mutating func readClock(_ element: Int) {
+    private mutating func readClock(_ element: Int) throws(ParseError) {
         guard let scheme = document.value("schemeIdUri", of: element), DASHPlace.isClockWithURL(scheme),
             let attribute = document.attribute("value", of: element)
         else { return }
-        for value in document.list(in: attribute.value) { keepDirect(value) }
+        for value in document.list(in: attribute.value) { try keepDirect(value) }
     }
 
     /// Callbacks are counted by their server, so each of them goes there.
-    private mutating func readCallbacks(_ stream: Int) {
+    private mutating func readCallbacks(_ stream: Int) throws(ParseError) {
         guard document.value("schemeIdUri", of: stream)?.lowercased() == DASHPlace.callbackScheme else { return }
         for event in document.children(of: stream) where document.isDASH(event, "Event") {
             guard document.value("contentEncoding", of: event) == nil else { continue }
-            if let value = document.text(of: event) { keepDirect(value) }
-            if let value = document.attribute("messageData", of: event).flatMap({ document.value(in: $0.value) }) { keepDirect(value) }
+            if let value = document.text(of: event) { try keepDirect(value) }
+            if let value = document.attribute("messageData", of: event).flatMap({ document.value(in: $0.value) }) { try keepDirect(value) }
         }
     }
 
     /// Requests for licences are for one user, so they go to their server.
-    private mutating func readLicences(_ element: Int) {
+    private mutating func readLicences(_ element: Int) throws(ParseError) {
         for child in document.children(of: element) where DASHPlace.licenceNames.contains(document.name(child).lowercased()) {
-            if let value = document.text(of: child) { keepDirect(value) }
+            if let value = document.text(of: child) { try keepDirect(value) }
             for name in DASHPlace.licenceAttributes {
-                if let value = document.attribute(name, of: child).flatMap({ document.value(in: $0.value) }) { keepDirect(value) }
+                if let value = document.attribute(name, of: child).flatMap({ document.value(in: $0.value) }) { try keepDirect(value) }
             }
         }
     }
@@ -192,44 +189,45 @@ struct DASHReferences {
                 selector: document.value("sel", of: operation) ?? "", type: document.value("type", of: operation))
             if let attribute = place.attribute {
                 if let role = DASHPlace.role(element: place.element, attribute: attribute) {
-                    try add(document.text(of: operation), role, in: [[root]])
+                    try add(document.text(of: operation), role, in: rootBases)
                 }
             } else if let role = DASHPlace.role(ofTextIn: place.element) {
-                try add(document.text(of: operation), role, in: [[root]])
+                try add(document.text(of: operation), role, in: rootBases)
             }
-            _ = try readLevel(operation, outer: [root])
+            _ = try readLevel(operation, outer: rootBases)
         }
     }
 
     // MARK: References
 
-    private mutating func add(_ value: XMLValue?, _ role: ManifestReference.Role, in groups: Groups) throws(ParseError) {
+    private mutating func add(_ value: XMLValue?, _ role: ManifestReference.Role, in bases: DASHBases) throws(ParseError) {
         guard let value, !value.text.isEmpty else { return }
-        switch try change(value.text, role, in: groups) {
+        switch try change(value.text, role, in: bases) {
         case .none: return
         case .relative(let text): contents.edits.replace(value.span, with: value.syntax.written(text) ?? Array(document.bytes[value.span]))
         case .proxied(let base):
             guard contents.references.count < limits.maxReferences else {
-                throw ParseError(offset: value.span.lowerBound, expected: "at most \(limits.maxReferences) references")
+                throw ParseError(offset: value.span.lowerBound, limit: "at most \(limits.maxReferences) references")
             }
             contents.references.append(
                 ManifestReference(span: value.span, text: value.text, base: base, role: role, syntax: value.syntax))
         }
     }
 
-    private mutating func change(_ text: String, _ role: ManifestReference.Role, in groups: Groups) throws(ParseError) -> DASHChange {
+    private mutating func change(_ text: String, _ role: ManifestReference.Role, in bases: DASHBases) throws(ParseError) -> DASHChange {
         var scheme: String?
         // A text that is no reference has no scheme.
         if let reference = try? URIReference(lenient: text) { scheme = reference.scheme.map(String.init) }
         // A player appends a relative reference of this role to the base as text. So each one becomes
         // absolute.
-        if role == .fragment, scheme == nil, let first = groups.first?.first { return .proxied(first.base) }
-        return try DASHChange(text, in: groups) { (bytes) throws(ParseError) in try spend(bytes) }
+        if role == .fragment, scheme == nil, let first = bases.distinct.first { return .proxied(first.base) }
+        return try DASHChange(text, in: bases) { (bytes) throws(ParseError) in try spend(bytes) }
     }
 
     /// Makes a URL that does not go through the proxy absolute. A relative one would.
-    private mutating func keepDirect(_ value: XMLValue) {
+    private mutating func keepDirect(_ value: XMLValue) throws(ParseError) {
         guard let reference = try? URIReference(lenient: value.text), reference.scheme == nil, !value.text.isEmpty else { return }
+        try spend(rootBases.resolvedBytes(value.text))
         guard let url = root.base.resolved(value.text), let written = value.syntax.written(url) else { return }
         contents.edits.replace(value.span, with: written)
     }

@@ -11,12 +11,20 @@ package struct HLSAttributes {
 
     /// The attributes in their order.
     package private(set) var list: [Attribute] = []
+    /// Whether the line has more attributes than the bound.
+    private(set) var isCut = false
 
     /// Reads a list. Elements without `=` are skipped, and an open quote ends at the end of the
     /// line, so that a malformed list loses only its malformed part.
-    init(_ bytes: ArraySlice<UInt8>) {
+    ///
+    /// - Parameter maxCount: The most attributes that are read.
+    init(_ bytes: ArraySlice<UInt8>, maxCount: Int = ManifestLimits().maxAttributes) {
         var rest = bytes
         while !rest.isEmpty {
+            guard list.count < maxCount else {
+                isCut = true
+                return
+            }
             let nameEnd = rest.firstIndex { $0 == .equals || $0 == .comma } ?? rest.endIndex
             let name = rest[..<nameEnd].trimmed
             guard nameEnd < rest.endIndex, rest[nameEnd] == .equals else {

@@ -42,7 +42,7 @@ package struct HLSPlaylist {
     {
         try Self.checkText(bytes)
         self.bytes = bytes
-        contents.references = ManifestReferences(of: bytes)
+        contents = ManifestContents(.hlsMedia, of: bytes)
         self.limits = limits
         base = try ManifestBase(url)
         self.variables = HLSVariables(imported: variables, query: base.url.query, limits: limits)
@@ -69,10 +69,12 @@ package struct HLSPlaylist {
 
     private mutating func readLines() throws(ParseError) {
         var start = 0, count = 0
+        // A segment and its duration take more than 16 bytes.
+        let maxReferences = min(limits.maxReferences, 4_096 + bytes.count / 16)
         while start < bytes.count {
             count += 1
-            guard count <= limits.maxLines, contents.references.count <= limits.maxReferences else {
-                throw ParseError(offset: start, expected: "at most \(limits.maxLines) lines and \(limits.maxReferences) references")
+            guard count <= limits.maxLines, contents.references.count <= maxReferences else {
+                throw ParseError(offset: start, limit: "at most \(limits.maxLines) lines and \(maxReferences) references")
             }
             let end = bytes.firstIndex(of: .lineFeed, from: start) ?? bytes.count
             // Half of the lines of a long playlist say a duration.
@@ -104,7 +106,10 @@ package struct HLSPlaylist {
         if HLSTag.isMultivariant(name) { contents.kind = .hlsMultivariant }
         if readMark(name, value) { return }
         guard name.begins(with: "EXT-X-") else { return }
-        let attributes = HLSAttributes(value)
+        let attributes = HLSAttributes(value, maxCount: limits.maxAttributes)
+        guard !attributes.isCut else {
+            throw ParseError(offset: value.startIndex, limit: "at most \(limits.maxAttributes) attributes in a line")
+        }
         if name.equals("EXT-X-DEFINE") { return try variables.define(attributes, at: name.startIndex) }
         steering.take(name, attributes, span: span)
         let places = HLSTag.places(name, attributes)

@@ -7,7 +7,13 @@ struct HLSVariables {
     private let limits: ManifestLimits
     /// The query of the playlist's URL, for `QUERYPARAM`.
     private let query: Substring?
+    /// The parameters of the query by name, read at the first `QUERYPARAM`.
+    private var parameters: [Substring: Substring]?
     private(set) var values: [String: String] = [:]
+    /// The definitions so far, with those that have no effect.
+    private var definitionCount = 0
+    /// The bytes that further variables may have.
+    private var freeBytes: Int
     /// The bytes that variables may still contribute. It keeps the work linear.
     private var substitutableBytes: Int
 
@@ -15,31 +21,72 @@ struct HLSVariables {
         self.imported = imported
         self.query = query
         self.limits = limits
+        freeBytes = limits.maxVariableBytes
         substitutableBytes = limits.maxSubstitutedBytes
     }
 
     /// Takes the attributes of `EXT-X-DEFINE`. The first definition of a name counts.
     mutating func define(_ attributes: HLSAttributes, at offset: Int) throws(ParseError) {
-        guard let (name, value) = try definition(attributes, at: offset), values[name] == nil else { return }
-        guard values.count < limits.maxVariables else {
-            throw ParseError(offset: offset, expected: "at most \(limits.maxVariables) variables")
+        definitionCount += 1
+        guard definitionCount <= limits.maxVariables else {
+            throw ParseError(offset: offset, limit: "at most \(limits.maxVariables) definitions of variables")
         }
-        values[name] = value
+        guard let (kind, name) = Self.definition(attributes) else { return }
+        let key = name.text
+        guard values[key] == nil, let value = try value(kind, key, attributes) else { return }
+        freeBytes -= name.count + value.utf8.count
+        guard freeBytes >= 0 else {
+            throw ParseError(offset: offset, limit: "at most \(limits.maxVariableBytes) bytes of variables")
+        }
+        values[key] = value
     }
 
-    private mutating func definition(_ attributes: HLSAttributes, at offset: Int) throws(ParseError) -> (name: String, value: String)? {
-        if let name = attributes["NAME"]?.value.text {
-            guard let value = attributes["VALUE"] else { return nil }
-            return try substituted(value.value).map { (name, $0) }
+    /// The origin of a variable's value.
+    private enum Kind: CaseIterable {
+        case value, imported, query
+
+        var attribute: StaticString {
+            switch self {
+            case .value: "NAME"
+            case .imported: "IMPORT"
+            case .query: "QUERYPARAM"
+            }
         }
-        if let name = attributes["IMPORT"]?.value.text { return imported[name].map { (name, $0) } }
-        if let name = attributes["QUERYPARAM"]?.value.text { return queryValue(name).map { (name, $0) } }
+    }
+
+    /// Returns the kind of a definition and the name of its variable.
+    private static func definition(_ attributes: HLSAttributes) -> (Kind, name: ArraySlice<UInt8>)? {
+        for kind in Kind.allCases {
+            if let name = attributes[kind.attribute]?.value { return (kind, name) }
+        }
         return nil
     }
 
-    private func queryValue(_ name: String) -> String? {
-        guard let item = query?.split(separator: "&").first(where: { $0.hasPrefix(name + "=") }) else { return nil }
-        return item.dropFirst(name.utf8.count + 1).percentDecoded
+    private mutating func value(_ kind: Kind, _ name: String, _ attributes: HLSAttributes) throws(ParseError) -> String? {
+        switch kind {
+        case .value:
+            guard let value = attributes["VALUE"] else { return nil }
+            return try substituted(value.value)
+        case .imported: return imported[name]
+        case .query: return queryValue(name)
+        }
+    }
+
+    private mutating func queryValue(_ name: String) -> String? {
+        let known = parameters ?? Self.parameters(of: query ?? "", maxCount: limits.maxVariables)
+        parameters = known
+        return known[name[...]]?.percentDecoded
+    }
+
+    /// Returns the values of the first `maxCount` parameters of a query. The first one of a name
+    /// counts.
+    private static func parameters(of query: Substring, maxCount: Int) -> [Substring: Substring] {
+        var result: [Substring: Substring] = [:]
+        for item in query.split(separator: "&", maxSplits: maxCount).prefix(maxCount) {
+            guard let end = item.firstIndex(of: "="), result[item[..<end]] == nil else { continue }
+            result[item[..<end]] = item[item.index(after: end)...]
+        }
+        return result
     }
 
     /// Returns the text with its variables replaced, or nil when one is not defined. The result is
@@ -58,7 +105,7 @@ struct HLSVariables {
             guard let value = values[name] else { return nil }
             substitutableBytes -= value.utf8.count
             guard substitutableBytes >= 0, result.count + value.utf8.count <= URIReference.maxBytes else {
-                throw ParseError(offset: brace, expected: "variables that stay within the limits")
+                throw ParseError(offset: brace, limit: "variables that stay within \(limits.maxSubstitutedBytes) bytes")
             }
             result += value.utf8
             rest = rest[end...]

@@ -21,36 +21,48 @@ struct XMLDocument: Sendable {
         case other
     }
 
+    /// A range in 8 bytes, because a document may have more elements than kilobytes. Documents are
+    /// far smaller than 4 GiB (`ManifestLimits`).
+    @propertyWrapper struct Compact: Sendable {
+        private var lower: UInt32
+        private var upper: UInt32
+
+        init(wrappedValue: Range<Int>) { (lower, upper) = (UInt32(wrappedValue.lowerBound), UInt32(wrappedValue.upperBound)) }
+
+        var wrappedValue: Range<Int> {
+            get { Int(lower)..<Int(upper) }
+            set { self = Compact(wrappedValue: newValue) }
+        }
+    }
+
     /// An element and its place in the tree.
     struct Element: Sendable {
         /// The name without prefix.
-        var name: Range<Int>
-        var namespace: Namespace
-        /// The index of the element around this one; nil at the top.
-        var parent: Int?
+        @Compact var name: Range<Int>
         /// The element's attributes among all of the document.
-        var attributes: Range<Int>
+        @Compact var attributes: Range<Int>
         /// The texts inside the element and its descendants, among all of the document.
-        var texts: Range<Int>
+        @Compact var texts: Range<Int>
         /// All bytes of the element, from its start tag to its end tag.
-        var span: Range<Int>
+        @Compact var span: Range<Int>
         /// The index of the first element behind this one and its descendants.
         var next: Int
+        var namespace: Namespace
     }
 
     /// An attribute with its value between the quotes.
     struct Attribute: Sendable {
         /// The name without prefix.
-        var name: Range<Int>
+        @Compact var name: Range<Int>
+        @Compact var value: Range<Int>
         var namespace: Namespace
-        var value: Range<Int>
     }
 
     /// A run of text, or the inside of a CDATA section.
     struct Text: Sendable {
-        var span: Range<Int>
+        @Compact var span: Range<Int>
         /// The span with the markers of a CDATA section.
-        var outer: Range<Int>
+        @Compact var outer: Range<Int>
         var isCDATA: Bool { span != outer }
     }
 

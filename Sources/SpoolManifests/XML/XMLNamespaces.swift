@@ -26,7 +26,7 @@ struct XMLNamespaces {
 
     /// The namespace of a prefix. The empty prefix has the default namespace.
     func namespace(of prefix: ArraySlice<UInt8>) -> XMLDocument.Namespace {
-        declared.last { $0.prefix.elementsEqual(prefix) }?.namespace ?? .none
+        declared.last { $0.prefix.count == prefix.count && $0.prefix.elementsEqual(prefix) }?.namespace ?? .none
     }
 
     private static func namespace(named name: ArraySlice<UInt8>) -> XMLDocument.Namespace {

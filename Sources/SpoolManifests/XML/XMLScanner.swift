@@ -8,6 +8,8 @@ struct XMLScanner {
     private(set) var document: XMLDocument
     private let bytes: [UInt8]
     private let limits: XMLLimits
+    /// The most elements of this document. An element of DASH with an attribute has ten bytes.
+    private let maxElements: Int
     private var position = 0
     /// The elements whose end tag is missing so far, from outside to inside.
     private var open: [OpenElement] = []
@@ -26,6 +28,9 @@ struct XMLScanner {
         document = XMLDocument(bytes)
         self.bytes = bytes
         self.limits = limits
+        maxElements = min(limits.maxElements, 1_024 + bytes.count / 10)
+        // Memory that grows would be there twice for a moment. Room that is not used costs nothing.
+        document.elements.reserveCapacity(maxElements)
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
     }
 
@@ -46,6 +51,8 @@ struct XMLScanner {
     }
 
     private func failure(_ expected: String) -> ParseError { ParseError(offset: position, expected: expected) }
+
+    private func excess(_ limit: String) -> ParseError { ParseError(offset: position, limit: limit) }
 
     // MARK: Parts of a document
 
@@ -113,8 +120,8 @@ struct XMLScanner {
         let start = position
         position += 1
         let name = try self.name()
-        guard document.elements.count < limits.maxElements else { throw failure("at most \(limits.maxElements) elements") }
-        guard open.count < limits.maxDepth else { throw failure("at most \(limits.maxDepth) nested elements") }
+        guard document.elements.count < maxElements else { throw excess("at most \(maxElements) elements") }
+        guard open.count < limits.maxDepth else { throw excess("at most \(limits.maxDepth) nested elements") }
         let outside = namespaces.count
         let attributes = try self.attributes()
         let isEmpty = take(UInt8(ascii: "/"))
@@ -123,8 +130,8 @@ struct XMLScanner {
         let index = document.elements.count, texts = document.texts.count
         document.elements.append(
             .init(
-                name: local(name), namespace: namespace(ofElement: name), parent: open.last?.index, attributes: attributes,
-                texts: texts..<texts, span: start..<position, next: index + 1))
+                name: local(name), attributes: attributes, texts: texts..<texts, span: start..<position, next: index + 1,
+                namespace: namespace(ofElement: name)))
         if isEmpty {
             namespaces.removeLast(namespaces.count - outside)
         } else {
@@ -149,7 +156,7 @@ struct XMLScanner {
     private mutating func attributes() throws(ParseError) -> Range<Int> {
         var found: [(name: Range<Int>, value: Range<Int>)] = []
         while skipSpaces(), position < bytes.count, bytes[position] != UInt8(ascii: "/"), bytes[position] != UInt8(ascii: ">") {
-            guard found.count < limits.maxAttributes else { throw failure("at most \(limits.maxAttributes) attributes") }
+            guard found.count < limits.maxAttributes else { throw excess("at most \(limits.maxAttributes) attributes") }
             let name = try self.name()
             skipSpaces()
             guard take(.equals) else { throw failure("an equals sign") }
@@ -160,7 +167,7 @@ struct XMLScanner {
         }
         let first = document.attributes.count
         for (name, value) in found {
-            document.attributes.append(.init(name: local(name), namespace: namespace(ofAttribute: name), value: value))
+            document.attributes.append(.init(name: local(name), value: value, namespace: namespace(ofAttribute: name)))
         }
         return first..<document.attributes.count
     }
@@ -201,8 +208,8 @@ struct XMLScanner {
     private func namespace(ofAttribute name: Range<Int>) -> XMLDocument.Namespace {
         guard let colon = colon(name) else { return .none }
         let prefix = bytes[name.lowerBound..<colon]
-        let isUndeclaredXlink = namespaces.namespace(of: prefix) == .none && prefix.elementsEqual("xlink".utf8)
-        return isUndeclaredXlink ? .xlink : namespaces.namespace(of: prefix)
+        let namespace = namespaces.namespace(of: prefix)
+        return namespace == .none && prefix.elementsEqual("xlink".utf8) ? .xlink : namespace
     }
 
     /// Enters a declaration of a namespace.
@@ -211,7 +218,7 @@ struct XMLScanner {
         guard bytes[name].starts(with: "xmlns".utf8) else { return false }
         let prefix = bytes[name].dropFirst(5)
         guard prefix.isEmpty || prefix.first == .colon else { return false }
-        guard namespaces.count < limits.maxNamespaces else { throw failure("at most \(limits.maxNamespaces) namespaces") }
+        guard namespaces.count < limits.maxNamespaces else { throw excess("at most \(limits.maxNamespaces) namespaces") }
         namespaces.declare(prefix.dropFirst(), as: bytes[value])
         return true
     }

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolManifests
 
 /// The variables that media playlists import from the multivariant playlists that name them (HLS).
 ///
@@ -8,6 +9,8 @@ struct ImportedVariables {
     /// The most memory of all pairs, in bytes, about. When it is exceeded, all are dropped: a player
     /// then asks for the parts with variables by itself, until the parent is read again.
     static let capacityBytes = 4 << 20
+    /// The most playlists of one parent that get its variables.
+    static let childrenOfParent = 256
 
     private struct Parent {
         /// Whether the parent has the origin of the child.
@@ -19,10 +22,16 @@ struct ImportedVariables {
     private var pairs: [String: [String: Parent]] = [:]
     private var heldBytes = 0
 
-    /// Keeps the variables of a multivariant playlist for a playlist that it names.
-    mutating func keep(_ values: [String: String], of parent: String, for child: String) {
-        guard !values.isEmpty, pairs[child]?[parent]?.values != values else { return }
-        let bytes = values.reduce(parent.utf8.count + child.utf8.count) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+    /// Keeps the variables of a multivariant playlist for the playlists that it names.
+    mutating func keep(_ entry: ManifestMemo.Entry) {
+        guard !entry.playlists.isEmpty else { return }
+        let bytes = entry.variables.heldBytes
+        for child in entry.playlists { keep(entry.variables, bytes, of: entry.cause.url, for: child) }
+    }
+
+    private mutating func keep(_ values: [String: String], _ valueBytes: Int, of parent: String, for child: String) {
+        guard pairs[child]?[parent]?.values != values else { return }
+        let bytes = valueBytes + parent.utf8.count + child.utf8.count
         if heldBytes + bytes > Self.capacityBytes { (pairs, heldBytes) = ([:], 0) }
         guard bytes <= Self.capacityBytes else { return }
         heldBytes += bytes
@@ -43,5 +52,12 @@ struct ImportedVariables {
 
     private static func origin(_ url: String) -> URIReference.Origin? {
         do { return try URIReference(lenient: url).origin } catch { return nil }
+    }
+}
+
+extension ManifestReferences {
+    /// The URLs of the first `count` playlists.
+    func firstPlaylists(_ count: Int) -> [String] {
+        Array(lazy.filter { $0.role == .playlist }.prefix(count)).compactMap(\.url)
     }
 }

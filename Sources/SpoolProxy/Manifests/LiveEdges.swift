@@ -7,7 +7,7 @@ import SpoolManifests
 struct LiveEdges {
     /// The place of a resource at the edge of a playlist.
     struct Edge: Equatable {
-        fileprivate var playlist: String
+        fileprivate var playlist: URLHash
         /// The target duration of the playlist.
         var targetSeconds: Int64
         /// Whether the playlist only announces the resource, so that its origin may hold the answer
@@ -22,17 +22,17 @@ struct LiveEdges {
     /// The most playlists.
     private static let capacity = 256
 
-    private var edges: [String: Edge] = [:]
+    private var edges: [URLHash: Edge] = [:]
     /// The resources at the edge of each playlist, by the playlist's URL without query: an answer to
     /// delivery directives is of the same playlist.
-    private var resources: [String: [String]] = [:]
+    private var resources: [URLHash: [URLHash]] = [:]
 
     /// The place of a resource, or nil when it is at no edge.
-    func edge(of url: String) -> Edge? { edges.isEmpty ? nil : edges[url] }
+    func edge(of url: String) -> Edge? { edges.isEmpty ? nil : edges[URLHash(url)] }
 
     /// Takes the newest version of a playlist. One that is not live has no edge.
     mutating func update(_ url: String, _ contents: ManifestContents) {
-        let playlist = String(url.prefix { $0 != "?" })
+        let playlist = URLHash(String(url.prefix { $0 != "?" }))
         for url in resources.removeValue(forKey: playlist) ?? [] where edges[url]?.playlist == playlist { edges[url] = nil }
         guard contents.kind == .hlsMedia, case .atMost(let milliseconds) = contents.lifetime else { return }
         if resources.count >= Self.capacity { (edges, resources) = ([:], [:]) }
@@ -40,7 +40,7 @@ struct LiveEdges {
         var edge = Edge(playlist: playlist, targetSeconds: max(1, milliseconds / 500))
         for reference in contents.references.suffix(Self.references).reversed() where reference.role.isOfEdge {
             guard resources[playlist, default: []].count < Self.resourcesOfPlaylist else { break }
-            guard let url = reference.url?.withoutFragment, edges[url]?.playlist != playlist else { continue }
+            guard let url = reference.url.map({ URLHash($0) }), edges[url]?.playlist != playlist else { continue }
             edge.isAnnounced = reference.role == .hint
             edges[url] = edge
             resources[playlist, default: []].append(url)
@@ -50,8 +50,4 @@ struct LiveEdges {
 
 extension ManifestReference.Role {
     fileprivate var isOfEdge: Bool { self == .segment || self == .part || self == .hint }
-}
-
-extension String {
-    fileprivate var withoutFragment: String { utf8.firstIndex(of: UInt8(ascii: "#")).map { String(self[..<$0]) } ?? self }
 }

@@ -12,6 +12,8 @@ final class ManifestAddress {
     private let authority: String
     private let mayLead: (URIReference.Origin) -> Bool
     private let proof: (String) -> String
+    /// The URLs of the references so far.
+    private(set) var children: ManifestChildren
     /// The last origin to which the manifest may lead.
     private var lastAllowed: URIReference.Origin?
     /// The last origin that a URL began with, as `scheme://authority/`, and its place at this
@@ -27,10 +29,11 @@ final class ManifestAddress {
     ///   - home: The origin of the manifest, whose resources get the client's credentials, or nil
     ///     when the manifest itself is one of another origin.
     ///   - authority: Host and port by which the client reaches the proxy.
+    ///   - url: The URL of the manifest.
     ///   - mayLead: Returns whether the manifest may lead this proxy to an origin.
     ///   - proof: Returns the proof for the beginning of URLs of another origin than the fixed one.
     init(
-        rules: ProxyTargetRules, prefix: String, isPathForm: Bool, home: URIReference.Origin?, authority: String,
+        rules: ProxyTargetRules, prefix: String, isPathForm: Bool, home: URIReference.Origin?, authority: String, url: String,
         mayLead: @escaping (URIReference.Origin) -> Bool, proof: @escaping (String) -> String
     ) {
         self.rules = rules
@@ -40,15 +43,17 @@ final class ManifestAddress {
         self.authority = authority
         self.mayLead = mayLead
         self.proof = proof
+        children = ManifestChildren(of: url)
     }
 
     /// Returns the text that leads to the resource of `reference` through the proxy, or nil when
     /// the reference stays as it is: it leads there by itself, or to a resource that the proxy
     /// leaves to the player.
     func replacement(for reference: ManifestReference) -> String? {
+        guard let url = reference.url else { return nil }
+        children.insert(url)
         var text = reference.text
         if isPathForm, text.withUTF8({ UnsafeRawBufferPointer($0).isPlainlyRelative }) { return nil }
-        guard let url = reference.url else { return nil }
         guard let path = path(of: url, reference.role) else {
             // Without a scheme, the player would take the proxy's own.
             return text.utf8.starts(with: "//".utf8) ? url : nil
@@ -71,13 +76,17 @@ final class ManifestAddress {
         guard role != .interstitialAsset else { return .byText }
         let isSame = !lastOrigin.origin.isEmpty && lastOrigin.origin.withUnsafeBytes { text.begins(with: $0, at: 0) }
         guard let length = isSame ? lastOrigin.origin.count : text.lengthOfUsualOrigin, text.isUsualPath(from: length) else {
-            return isPathForm && text.isPlainlyRelative ? .none : .byText
+            guard isPathForm, text.isPlainlyRelative, text.firstIndex(outside: 0x21...0x7E, from: 0) == nil else { return .byText }
+            children.insert(text, isRelative: true)
+            return .none
         }
         if !isSame {
             let origin = text[..<length]
             lastOrigin = (Array(origin), place(ofOrigin: String(decoding: origin, as: UTF8.self)))
         }
-        return lastOrigin.place.map { .beginning(length: length, text: $0) } ?? .byText
+        guard let place = lastOrigin.place else { return .byText }
+        children.insert(text, isRelative: false)
+        return .beginning(length: length, text: place)
     }
 
     /// Returns the beginning of the paths of an origin's URLs, or nil where each URL has its own.

@@ -11,6 +11,8 @@ import SpoolSystem
 final class ManifestDoor: Sendable {
     /// The most resources about which something is remembered.
     private static let noteCapacity = 4_096
+    /// The most bytes of their keys: 256 for each.
+    private static let noteBytes = 1 << 20
     /// The most reasons that are remembered as told.
     private static let toldCapacity = 256
     /// The pause between two refetches of a manifest whose children fail.
@@ -34,43 +36,48 @@ final class ManifestDoor: Sendable {
     let wallNow: @Sendable () -> Timestamp
     /// The cache, which has the parts of presentations.
     let cache: MediaCache
+    let lanes: ManifestLanes
     private let names: Pseudonyms
     private let trust: ReferenceTrust
     private let memory = Locked(Memory())
 
+    /// The version of a resource, and the most bytes of its text.
+    private struct TextID: Hashable {
+        var key: ResourceKey
+        var generation: GenerationID
+        var limit: Int
+    }
+
+    private struct WeakText {
+        weak var text: SharedText?
+    }
+
     private struct Memory {
         var memo = ManifestMemo()
+        /// The texts that are being collected, as long as somebody needs them.
+        var texts: [TextID: WeakText] = [:]
+        /// The work under way.
+        var works: [ManifestMemo.Cause: ManifestWork] = [:]
         /// The resources at the edge of live playlists.
         var edges = LiveEdges()
-        var notes: [ResourceKey: Note] = [:]
+        var notes = BoundedTable<ResourceKey, Note>(capacity: noteCapacity, bytes: noteBytes) { key, _ in key.string.utf8.count }
         var variables = ImportedVariables()
         /// The reasons why references were left to the player, each of which was told once.
         var told: Set<String> = []
         /// The manifests that were redirected to a URL.
-        var redirected: [String: ResourceKey] = [:]
+        var redirected = BoundedTable<URLHash, ResourceKey>(capacity: noteCapacity, bytes: noteBytes) { $1.string.utf8.count }
 
-        /// Changes the note on a resource. When there are too many, all others are dropped: a note
-        /// that is missing costs one question to the origin.
+        /// Changes the note on a resource.
         mutating func update<R>(_ key: ResourceKey, _ change: (inout Note) -> R) -> R {
             var note = notes[key] ?? Note()
-            defer {
-                if notes[key] == nil, notes.count >= ManifestDoor.noteCapacity { notes.removeAll(keepingCapacity: true) }
-                notes[key] = note
-            }
+            defer { notes[key] = note }
             return change(&note)
-        }
-
-        /// Keeps the variables of a multivariant playlist for the playlists that it names.
-        mutating func keepVariables(of contents: ManifestContents, at parent: String) {
-            guard !contents.variables.isEmpty else { return }
-            for reference in contents.references where reference.role == .playlist {
-                if let child = reference.url { variables.keep(contents.variables, of: parent, for: child) }
-            }
         }
     }
 
     init(cache: MediaCache, rules: ProxyTargetRules, prefix: String, names: Pseudonyms, wallNow: @escaping @Sendable () -> Timestamp) {
         self.cache = cache
+        lanes = ManifestLanes(cache.environment.manifestLanes)
         self.rules = rules
         self.prefix = prefix
         self.names = names
@@ -117,9 +124,9 @@ final class ManifestDoor: Sendable {
     /// expired, so the origin is asked for that manifest at its next use.
     func childFailed(_ url: String, status: Int) {
         guard [401, 403, 404, 410].contains(status) else { return }
-        let now = wallNow()
+        let now = wallNow(), url = URLHash(url)
         memory.withLock { memory in
-            for parent in memory.memo.parents(of: url).map(\.key) + [memory.redirected[url]].compactMap({ $0 }) {
+            for parent in memory.memo.parents(of: url) + [memory.redirected[url]].compactMap({ $0 }) {
                 memory.update(parent) { note in
                     let pause = note.failedAt.map { now.nanoseconds.subtractingSaturated($0.nanoseconds) }
                     guard pause.map({ $0 >= Self.refetchPause }) ?? true else { return }
@@ -131,10 +138,7 @@ final class ManifestDoor: Sendable {
 
     /// Notes that the origin redirects a manifest to `url`.
     func redirected(_ key: ResourceKey, to url: String) {
-        memory.withLock { memory in
-            if memory.redirected.count >= Self.noteCapacity { memory.redirected.removeAll(keepingCapacity: true) }
-            memory.redirected[url] = key
-        }
+        memory.withLock { $0.redirected[URLHash(url)] = key }
     }
 
     // MARK: Rewriting
@@ -159,44 +163,105 @@ final class ManifestDoor: Sendable {
         rules.isForeign(path: path, prefix: prefix) ? nil : Self.parsed(url)?.origin
     }
 
-    /// Returns the manifest that was rewritten before for the same cause.
-    func known(_ cause: ManifestMemo.Cause) -> ManifestMemo.Entry? {
+    /// Returns the result of earlier work for the same cause.
+    func known(_ cause: ManifestMemo.Cause) -> ManifestMemo.Result? {
         memory.withLock { memory in
-            guard let entry = memory.memo.entry(for: cause) else { return nil }
-            memory.keepVariables(of: entry.contents, at: cause.url)
-            return entry
+            guard let result = memory.memo.result(for: cause) else { return nil }
+            if case .rewritten(let entry) = result { memory.variables.keep(entry) }
+            return result
         }
     }
 
-    /// Rewrites a manifest.
-    ///
-    /// - Returns: Nil when the bytes are no manifest, or one that is passed on as it is.
-    /// - Throws: `.originMalformed` when it is not certain which bytes the rewritten manifest has.
-    func rewrite(_ bytes: [UInt8], _ cause: ManifestMemo.Cause) throws(CacheError) -> ManifestMemo.Entry? {
-        let contents: ManifestContents?
-        do { contents = try reader.contents(of: bytes, at: cause.url, variables: cause.variables) } catch { return nil }
-        guard let contents else { return nil }
-        let entry = try entry(bytes, contents, cause)
-        memory.withLock { memory in
-            memory.keepVariables(of: contents, at: cause.url)
-            memory.edges.update(cause.url, contents)
-            memory.memo.insert(entry)
+    /// Returns the text of a version, which all its readers collect together.
+    func text(_ key: ResourceKey, at url: String, _ generation: GenerationID, length: Int64?, limit: Int) -> SharedText {
+        let id = TextID(key: key, generation: generation, limit: limit)
+        return memory.withLock { memory in
+            if let text = memory.texts[id]?.text { return text }
+            memory.texts = memory.texts.filter { $0.value.text != nil }
+            let text = SharedText(at: url, length: length, limit: limit)
+            memory.texts[id] = WeakText(text: text)
+            return text
         }
-        return entry
+    }
+
+    /// Begins to read and rewrite a manifest, or joins the work that is under way.
+    ///
+    /// A small one is done at once. A larger one, and one that takes more than its size suggests,
+    /// goes to a lane.
+    ///
+    /// - Parameter wake: Called, on any thread, when the work ends, unless it has ended at once.
+    func begin(_ text: WholeText, _ cause: ManifestMemo.Cause, wake: @escaping @Sendable () -> Void) -> ManifestWork {
+        let small = ManifestLimits.onLoop
+        if text.bytes.count <= small.maxBytes {
+            let result = rewrite(text, cause, ManifestReader(limits: small))
+            guard case .beyondLimit = result else { return ManifestWork(result) }
+        }
+        let (work, isNew) = memory.withLock { memory in
+            if let work = memory.works[cause] { return (work, false) }
+            let work = ManifestWork()
+            memory.works[cause] = work
+            return (work, true)
+        }
+        work.onEnd(wake)
+        guard isNew else { return work }
+        lanes.post { [self] in
+            let result = rewrite(text, cause, reader)
+            memory.withLock { memory in
+                memory.works[cause] = nil
+                memory.memo.keep(result, for: cause)
+            }
+            work.end(result)
+        }
+        return work
+    }
+
+    /// Reads and rewrites a manifest.
+    private func rewrite(_ text: WholeText, _ cause: ManifestMemo.Cause, _ reader: ManifestReader) -> ManifestMemo.Result {
+        let found: ManifestContents?
+        do throws(ParseError) {
+            found = try reader.contents(of: text.bytes, at: text.url, variables: cause.variables)
+        } catch {
+            return error.isBeyondLimit ? beyondLimit(error, text) : .unchanged
+        }
+        guard let contents = found else { return .unchanged }
+        do throws(ParseError) {
+            let entry = try entry(text.bytes, contents, cause, reader)
+            memory.withLock { memory in
+                memory.variables.keep(entry)
+                memory.edges.update(cause.url, contents)
+                memory.memo.insert(entry)
+            }
+            return .rewritten(entry)
+        } catch {
+            return error.isBeyondLimit ? beyondLimit(error, text) : .failed(failure(of: cause, error))
+        }
+    }
+
+    private func beyondLimit(_ error: ParseError, _ text: WholeText) -> ManifestMemo.Result {
+        .beyondLimit(error.expected, mayLeadAway: text.mayLeadAway(from: prefix))
+    }
+
+    private func failure(of cause: ManifestMemo.Cause, _ error: ParseError) -> CacheError {
+        CacheError(.originMalformed, "can't rewrite the manifest \(cause.key): \(error)", key: cause.key, cause: error)
     }
 
     /// Returns a manifest that offers only the renditions that play without the network, or nil
     /// when it is no manifest or nothing would change.
     ///
-    /// - Throws: As `rewrite(_:_:)`.
+    /// - Throws: `.originMalformed` when it is not certain which bytes the result has.
     func reduce(_ inventory: PresentationInventory, _ cause: ManifestMemo.Cause) throws(CacheError) -> ManifestMemo.Entry? {
         let playable = inventory.playable
         guard !playable.isEmpty, playable.count < inventory.outline.renditions.count else { return nil }
         guard var contents = try? reader.contents(of: inventory.bytes, at: cause.url, variables: cause.variables) else { return nil }
         contents.offer(playable, of: inventory.outline)
-        var entry = try entry(inventory.bytes, contents, cause)
-        entry.isReduced = true
-        return entry
+        do throws(ParseError) {
+            var entry = try entry(inventory.bytes, contents, cause, reader)
+            entry.isReduced = true
+            return entry
+        } catch {
+            if error.isBeyondLimit { return nil }
+            throw failure(of: cause, error)
+        }
     }
 
     /// Whether a manifest may lead the proxy to an origin. If not, its references to that origin stay
@@ -211,18 +276,38 @@ final class ManifestDoor: Sendable {
         return false
     }
 
-    private func entry(_ bytes: [UInt8], _ contents: ManifestContents, _ cause: ManifestMemo.Cause) throws(CacheError) -> ManifestMemo.Entry
-    {
+    private func entry(
+        _ bytes: [UInt8], _ contents: ManifestContents, _ cause: ManifestMemo.Cause, _ reader: ManifestReader
+    ) throws(ParseError) -> ManifestMemo.Entry {
         let origin = Self.parsed(cause.url)?.origin
         let address = ManifestAddress(
-            rules: rules, prefix: prefix, isPathForm: cause.isPathForm, home: cause.home, authority: cause.authority,
+            rules: rules, prefix: prefix, isPathForm: cause.isPathForm, home: cause.home, authority: cause.authority, url: cause.url,
             mayLead: { [self] in mayLead(cause.key, from: origin, to: $0) }, proof: proof)
-        let body: [UInt8]
-        do throws(ParseError) {
-            body = try reader.rewritten(bytes, contents, verbatim: address.change, replacement: address.replacement)
-        } catch { throw CacheError(.originMalformed, "can't rewrite the manifest \(cause.key): \(error)", key: cause.key, cause: error) }
+        let body = try reader.rewritten(bytes, contents, verbatim: address.change, replacement: address.replacement)
         let check = body.withUnsafeBytes { CRC32C.of($0) }
         let tag = "\"spool-\(String(cause.generation.rawValue, radix: 36))-\(String(check, radix: 36))-\(body.count)\""
-        return ManifestMemo.Entry(cause: cause, body: body, tag: tag, contents: contents)
+        return ManifestMemo.Entry(
+            cause: cause, body: body, tag: tag, kind: contents.kind, lifetime: contents.lifetime, variables: contents.variables,
+            children: address.children,
+            playlists: contents.variables.isEmpty ? [] : contents.references.firstPlaylists(ImportedVariables.childrenOfParent))
+    }
+}
+
+extension WholeText {
+    /// Whether a reference of the manifest may lead past a proxy that stands in for its origin: an
+    /// absolute one, and one from the root where the proxy's paths begin with a prefix. JSON is not
+    /// searched, because most of it is no manifest.
+    fileprivate func mayLeadAway(from prefix: String) -> Bool {
+        guard bytes.first != UInt8(ascii: "{") else { return false }
+        return bytes.withUnsafeBytes { bytes in
+            var next = 1
+            while let slash = bytes.firstIndex(of: UInt8(ascii: "/"), from: next) {
+                let isFirst = [UInt8(ascii: "\n"), UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: ">")].contains(bytes[slash - 1])
+                let isDouble = slash + 1 < bytes.count && bytes[slash + 1] == UInt8(ascii: "/")
+                if isDouble && (isFirst || bytes[slash - 1] == UInt8(ascii: ":")) || isFirst && prefix != "/" { return true }
+                next = slash + 1
+            }
+            return false
+        }
     }
 }

@@ -27,22 +27,54 @@ struct ManifestMemo {
         var body: [UInt8]
         /// The entity tag of the body, with its quotes.
         var tag: String
-        var contents: ManifestContents
+        var kind: ManifestKind
+        /// The rules for storing the manifest.
+        var lifetime: ManifestLifetime
+        /// The variables that manifests below this one can import.
+        var variables: [String: String]
+        var children: ManifestChildren
+        /// The manifests that import the variables, if there are any.
+        var playlists: [String]
         /// Whether renditions were left out because the network is away. Such a manifest is for one
         /// answer.
         var isReduced = false
 
-        /// The memory of the entry, about: the document, the body, and the references.
-        var heldBytes: Int { 2 * body.count + contents.references.heldBytes }
+        /// The memory of the entry, about, in bytes.
+        var heldBytes: Int {
+            let ofVariables = variables.heldBytes + cause.variables.heldBytes + playlists.reduce(0) { $0 + $1.utf8.count }
+            return body.count + children.heldBytes + ofVariables + 2 * cause.url.utf8.count
+        }
+    }
+
+    /// The result of reading and rewriting a manifest.
+    enum Result {
+        case rewritten(Entry)
+        /// The bytes are no manifest, or one that a player must not use. They are passed on.
+        case unchanged
+        /// The document is beyond a limit of `ManifestLimits`. It is passed on, unless it
+        /// `mayLeadAway` from a proxy that stands in for its origin.
+        case beyondLimit(String, mayLeadAway: Bool)
+        /// It is not certain which bytes the rewritten manifest has.
+        case failed(CacheError)
     }
 
     private var entries: [Entry] = []
+    /// The results of large documents without an entry.
+    private var others = BoundedTable<Cause, Result>(capacity: 256, bytes: 256 << 10) { cause, _ in
+        2 * cause.url.utf8.count + cause.variables.heldBytes
+    }
 
-    /// Returns the entry of a cause, and marks it as used.
-    mutating func entry(for cause: Cause) -> Entry? {
-        guard let index = entries.lastIndex(where: { $0.cause == cause }) else { return nil }
+    /// Returns the result for a cause, and marks its entry as used.
+    mutating func result(for cause: Cause) -> Result? {
+        guard let index = entries.lastIndex(where: { $0.cause == cause }) else { return others[cause] }
         if index < entries.count - 1 { entries.append(entries.remove(at: index)) }
-        return entries.last
+        return entries.last.map { .rewritten($0) }
+    }
+
+    /// Keeps the result of a large document that has no entry.
+    mutating func keep(_ result: Result, for cause: Cause) {
+        if case .rewritten = result { return }
+        others[cause] = result
     }
 
     /// Adds an entry. It replaces older versions of its manifest.
@@ -55,12 +87,15 @@ struct ManifestMemo {
         }
     }
 
-    /// Returns the manifests that name `url`, the latest first.
-    func parents(of url: String) -> [Cause] {
-        let name = url.utf8.prefix { $0 != UInt8(ascii: "?") }.split(separator: UInt8(ascii: "/")).last.map { Substring($0) } ?? ""
-        return entries.reversed().filter { entry in
-            let references = entry.contents.references
-            return references.mayContain(name) && references.contains { $0.text.contains(name) && $0.url == url }
-        }.map(\.cause)
+    /// Returns the manifests that name a URL, the latest first.
+    ///
+    /// - Complexity: One look-up for each of the manifests.
+    func parents(of url: URLHash) -> [ResourceKey] {
+        entries.reversed().filter { $0.children.contains(url) }.map(\.cause.key)
     }
+}
+
+extension [String: String] {
+    /// The bytes of all keys and values.
+    var heldBytes: Int { reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
 }

@@ -39,7 +39,10 @@ final class ManifestReading {
     private let wake: @Sendable () -> Void
     /// Whether the URL is that of a manifest, or was one before.
     let isExpected: Bool
-    private var bytes: ManifestBytes?
+    /// The text, while it is collected, and the number of its bytes that the reader has taken.
+    private var text: (shared: SharedText, position: Int)?
+    /// The work on the whole text.
+    private var work: (text: WholeText, work: ManifestWork)?
     private var generation: GenerationID?
     private var restarts = 0
     /// The look for parts that play without the network, once it was necessary.
@@ -93,40 +96,71 @@ final class ManifestReading {
         if let offline {
             do throws(CacheError) { return try offline.entry.map { .manifest($0) } ?? .wait } catch { return .failed(error) }
         }
-        guard bytes != nil || mayBeManifest(representation, reader) else { return .other }
-        if bytes == nil {
+        guard text != nil || mayBeManifest(representation, reader) else { return .other }
+        if text == nil {
             if suspicion(representation) == .named, let path = redirect(of: representation) { return .elsewhere(path: path) }
             let cause = door.cause(key, url: url, generation: generation, request: request)
             // Bytes that are not stored have to be fetched, so that they are those of now.
             if reader.wasValidated || reader.coverage(of: []) == .complete, let known = door.known(cause) {
-                return finish(known, reader, representation)
+                return finish(known, nil, reader, representation)
             }
             switch begins(reader, representation) {
             case nil: return .wait
             case false: return .other
             case true: break
             }
+            if let length = representation.length, length > limit(representation) { return tooLong(representation) }
             reader.markTold()
             self.generation = generation
-            bytes = ManifestBytes(limit: limit(representation), wake: wake)
+            let shared = door.text(
+                key, at: cause.url, generation, length: representation.length, limit: limit(representation))
+            text = (shared, 0)
         }
         return collect(reader, representation)
     }
 
     private func collect(_ reader: SessionReader, _ representation: Representation) -> Step {
-        guard let bytes, let generation else { return .other }
-        switch bytes.take(from: reader) {
-        case .wait: return .wait
-        case .tooLong: return .other
-        case .failed(let error) where error.code == .representationChanged && restarts < Self.attempts: return again()
-        case .failed(let error): return .failed(error)
-        case .complete: break
+        guard let shared = text?.shared, var position = text?.position, let generation else { return .other }
+        if work == nil {
+            let step = shared.take(from: reader, at: &position, wake: wake)
+            text?.position = position
+            switch step {
+            case .wait: return .wait
+            case .tooLong: return tooLong(representation)
+            case .failed(let error) where error.code == .representationChanged && restarts < Self.attempts: return again()
+            case .failed(let error): return .failed(error)
+            case .complete(let whole):
+                let cause = door.cause(key, url: url, generation: generation, request: request)
+                work = (whole, door.begin(whole, cause, wake: wake))
+            }
         }
-        let cause = door.cause(key, url: url, generation: generation, request: request)
-        do throws(CacheError) {
-            guard let entry = try door.rewrite(bytes.bytes, cause) else { return .bytes(bytes.bytes) }
-            return finish(entry, reader, representation)
-        } catch { return .failed(error) }
+        guard let work, let result = work.work.result else { return .wait }
+        return finish(result, work.text, reader, representation)
+    }
+
+    /// Answers with the result of the work.
+    ///
+    /// - Parameter text: The text, if it was collected for this answer.
+    private func finish(
+        _ result: ManifestMemo.Result, _ text: WholeText?, _ reader: SessionReader, _ representation: Representation
+    ) -> Step {
+        switch result {
+        case .rewritten(let entry): finish(entry, reader, representation)
+        case .failed(let error): .failed(error)
+        case .beyondLimit(let limit, mayLeadAway: true) where door.rules.fixedOrigin != nil: failed(beyond: limit)
+        case .unchanged, .beyondLimit: text.map { .bytes($0.bytes) } ?? .other
+        }
+    }
+
+    /// Answers with a manifest of too many bytes. Behind a fixed origin its references could lead
+    /// past the proxy.
+    private func tooLong(_ representation: Representation) -> Step {
+        guard door.rules.fixedOrigin != nil, suspicion(representation) == .named else { return .other }
+        return failed(beyond: "at most \(limit(representation)) bytes")
+    }
+
+    private func failed(beyond limit: String) -> Step {
+        .failed(CacheError(.originMalformed, "the manifest is beyond what this proxy can rewrite: expected \(limit)", key: key))
     }
 
     /// Judges the age of the manifest, and the URL by which the client has it.
@@ -135,7 +169,7 @@ final class ManifestReading {
         let isConfirmed = !reader.foundVersion || reader.wasValidated
         let note = door.update(key) { note in
             note.isManifest = true
-            note.lifetime = entry.contents.lifetime
+            note.lifetime = entry.lifetime
             note.heldSince = representation.responseTime
             if isConfirmed { note.mustAsk = false }
         }
@@ -145,7 +179,7 @@ final class ManifestReading {
         {
             return .elsewhere(path: path)
         }
-        guard isUnconfirmed(representation), [.hlsMultivariant, .mpd].contains(entry.contents.kind) else { return .manifest(entry) }
+        guard isUnconfirmed(representation), [.hlsMultivariant, .mpd].contains(entry.kind) else { return .manifest(entry) }
         offline = OfflineOffer(of: entry, in: door, wake: wake)
         return .wait
     }
@@ -175,7 +209,7 @@ final class ManifestReading {
     }
 
     /// Forgets the bytes so far, because another reader comes.
-    func startOver() { bytes = nil }
+    func startOver() { (text, work) = (nil, nil) }
 
     // MARK: Suspicion
 
@@ -193,7 +227,7 @@ final class ManifestReading {
         guard representation.contentCoding == nil else { return false }
         switch suspicion(representation) {
         case .none: return false
-        case .named: return representation.length ?? 0 <= door.reader.limits.maxBytes
+        case .named: return door.rules.fixedOrigin != nil || representation.length ?? 0 <= door.reader.limits.maxBytes
         case .possible: return representation.length ?? 0 <= Self.possibleBytes && asksForBeginning(reader)
         }
     }

@@ -53,7 +53,9 @@ struct ManifestResponse {
         case .ranges(let ranges) where ranges.count == 1:
             let range = ranges[0]
             fields[.contentRange] = ContentRange.part(range, length: .bytes(Int64(body.count))).fieldValue
-            return Response(206, fields: fields, body: .bytes(Array(body[Int(range.lowerBound)..<Int(range.upperBound)])))
+            // The whole body is no copy.
+            let part = range.count == Int64(body.count) ? body : Array(body[Int(range.lowerBound)..<Int(range.upperBound)])
+            return Response(206, fields: fields, body: .bytes(part))
         // Several ranges of a small body may be answered by the whole one (RFC 9110 §14.2).
         case .whole, .ranges: return Response(200, fields: fields, body: .bytes(body))
         }

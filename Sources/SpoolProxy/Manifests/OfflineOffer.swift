@@ -8,31 +8,32 @@ import SpoolSystem
 /// complete, the manifest stays as it is: the network may be back soon. Belongs to the loop's
 /// thread.
 final class OfflineOffer {
-    private let whole: ManifestMemo.Entry
-    private let door: ManifestDoor
-    private let found = Locked<PresentationInventory??>(nil)
+    private let found = Locked<Result<ManifestMemo.Entry, CacheError>?>(nil)
 
     /// Begins the look.
     ///
     /// - Parameter wake: Called, on any thread, when there is an entry.
     init(of entry: ManifestMemo.Entry, in door: ManifestDoor, wake: @escaping @Sendable () -> Void) {
-        whole = entry
-        self.door = door
         door.cache.presentations.inventory(of: entry.cause.key) { [found] result in
             // Without an answer of the store, the manifest stays as it is.
             let inventory: PresentationInventory? = if case .success(let inventory) = result { inventory } else { nil }
-            found.withLock { $0 = .some(inventory) }
-            wake()
+            door.lanes.post {
+                let offer: Result<ManifestMemo.Entry, CacheError>
+                do throws(CacheError) {
+                    let reduced = if let inventory { try door.reduce(inventory, entry.cause) } else { nil as ManifestMemo.Entry? }
+                    offer = .success(reduced ?? entry)
+                } catch {
+                    offer = .failure(error)
+                }
+                found.withLock { $0 = offer }
+                wake()
+            }
         }
     }
 
     /// The manifest for the player, or nil while the look is under way. It throws as
     /// `ManifestDoor.reduce(_:_:)`.
     var entry: ManifestMemo.Entry? {
-        get throws(CacheError) {
-            guard let found = found.withLock({ $0 }) else { return nil }
-            guard let inventory = found, let reduced = try door.reduce(inventory, whole.cause) else { return whole }
-            return reduced
-        }
+        get throws(CacheError) { try found.withLock { $0 }?.get() }
     }
 }

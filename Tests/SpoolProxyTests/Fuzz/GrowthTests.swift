@@ -72,7 +72,7 @@ import Testing
 
     /// Documents of DASH. Without a suffix, the document is broken at its end.
     private static let mpds: [(prefix: String, unit: String, suffix: String)] = [
-        ("<MPD>", "<a>", ""), ("<MPD>", "<a/>", "</MPD>"), ("<MPD ", "a='' ", ""), ("<MPD>", "<!--", ""), ("<MPD>", "<![CDATA[", ""),
+        ("<MPD>", "<a>", ""), ("<MPD>", "<S d='1'/>", "</MPD>"), ("<MPD ", "a='' ", ""), ("<MPD>", "<!--", ""), ("<MPD>", "<![CDATA[", ""),
         ("<MPD>", "]]>", "</MPD>"), ("<MPD><BaseURL>", "&", "</BaseURL></MPD>"), ("<MPD><BaseURL>", "&amp;", "</BaseURL></MPD>"),
         ("<MPD>", "<BaseURL>/</BaseURL>", "</MPD>"), ("<MPD>", "<BaseURL>../../</BaseURL>", "</MPD>"), ("<!DOCTYPE ", "[", ""),
         ("<!DOCTYPE ", "'", ""), ("<MPD><Period><SegmentList>", "<SegmentURL media='/'/>", "</SegmentList></Period></MPD>"),

@@ -34,10 +34,11 @@ final class ProxyWorld: Sendable {
     ///   - transport: The transport to origins, or nil for the scripted origin's. The world follows
     ///     redirects around it.
     ///   - loop: The loop of that transport, which the proxy shares.
+    ///   - manifestLanes: The lanes for manifests, or nil for the control lane.
     init(
         _ resources: [VirtualResource] = [], store kind: StoreKind = .memory, directory given: TemporaryDirectory? = nil,
         time: any TimeSource = SystemTime(), silenceTimeout: Nanoseconds? = nil, transport: (any Transport)? = nil,
-        loop: LoopThread? = nil, script: @escaping OriginScript = { _, _ in .correct },
+        loop: LoopThread? = nil, manifestLanes: [any Mailbox]? = nil, script: @escaping OriginScript = { _, _ in .correct },
         configuration change: (inout Configuration) -> Void = { _ in }, options: (inout ProxyOptions) -> Void = { _ in }
     ) throws {
         var configuration = Configuration()
@@ -50,7 +51,7 @@ final class ProxyWorld: Sendable {
         let environment = CacheEnvironment(
             time: time, random: random,
             transport: RedirectingTransport(transport ?? gate, privateNames: configuration.security.privateNames),
-            loop: loop, control: lanes[0], indexLane: lanes[1], dataLanes: Array(lanes[2...3]),
+            loop: loop, control: lanes[0], indexLane: lanes[1], dataLanes: Array(lanes[2...3]), manifestLanes: manifestLanes,
             shutDown: { for lane in lanes { lane.shutdown() } })
         let directory = if let given { given } else { try kind == .memory ? nil : TemporaryDirectory() }
         self.directory = directory

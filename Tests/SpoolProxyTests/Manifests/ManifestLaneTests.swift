@@ -1,0 +1,150 @@
+import Spool
+import SpoolCore
+import SpoolManifests
+import SpoolProxy
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// A lane whose jobs wait until the test runs them.
+private final class HeldLane: Mailbox {
+    private let jobs = Awaited<[@Sendable () -> Void]>([])
+    private let count = Awaited(0)
+
+    func post(_ job: @escaping @Sendable () -> Void) {
+        jobs.change { $0.append(job) }
+        count.change { $0 += 1 }
+    }
+
+    /// The number of jobs that were posted.
+    var postedCount: Int { count.value }
+
+    /// Waits for a job, and runs all that wait.
+    func runNext() {
+        #expect(jobs.wait { !$0.isEmpty }, "no job came")
+        for job in jobs.change({ jobs in
+            defer { jobs = [] }
+            return jobs
+        }) { job() }
+    }
+}
+
+/// The work on manifests: once for each version, and not on the event loop when it is large.
+@Suite(.timeLimit(.minutes(20))) struct ManifestLaneTests {
+    private static let url = "https://origin.example/v/main.m3u8"
+    private static let path = "/https/origin.example/v/main.m3u8"
+
+    /// Returns a playlist with absolute references.
+    private static func playlist(_ segments: Int, version: Int = 0) -> String {
+        let lines = (0..<segments).map { "#EXTINF:4,\nhttps://cdn.example/v\(version)/segment-\($0).ts\n" }
+        return "#EXTM3U\n#EXT-X-TARGETDURATION:4\n\(lines.joined())#EXT-X-ENDLIST\n"
+    }
+
+    private static func rewritten(_ text: String) -> String {
+        text.replacing("https://cdn.example/", with: "/_spool/child/https/cdn.example/")
+    }
+
+    private static func world(_ text: String, _ lanes: [any Mailbox], _ options: (inout ProxyOptions) -> Void = { _ in }) throws
+        -> (ProxyWorld, DocumentOrigin)
+    {
+        let origin = DocumentOrigin([url: .init(text)])
+        return (try ProxyWorld(transport: origin, manifestLanes: lanes, options: options), origin)
+    }
+
+    @Test func `a manifest up to 64 KiB is rewritten on the event loop`() throws {
+        let lane = HeldLane(), text = Self.playlist(1_250)
+        #expect((60_000...65_536).contains(text.utf8.count))
+        let (world, _) = try Self.world(text, [lane])
+        defer { world.stop() }
+        #expect(try world.get(Self.path).text == Self.rewritten(text))
+        #expect(lane.postedCount == 0)
+    }
+
+    @Test func `a small manifest that takes much work is rewritten on a lane`() throws {
+        let lane = HeldLane(), text = "#EXTM3U\n" + String(repeating: "/a%20.ts\n", count: 5_000)
+        let (world, _) = try Self.world(text, [lane])
+        defer { world.stop() }
+        let client = try world.connect()
+        client.ask(Self.path)
+        lane.runNext()
+        #expect(try client.answer().text == text.replacing("\n/", with: "\n/https/origin.example/"))
+    }
+
+    @Test func `many clients of a large manifest get one result, and one that leaves ends nothing`() throws {
+        let lane = HeldLane(), text = Self.playlist(5_000)
+        let (world, origin) = try Self.world(text, [lane])
+        defer { world.stop() }
+        var clients = try (0..<8).map { _ in try world.connect() }
+        for client in clients { client.ask(Self.path) }
+        world.wait("each client has a reader", until: { world.cache.statistics.readers == 8 })
+        // The event loop is free meanwhile.
+        #expect(try world.get("/_spool/health").status == 200)
+        clients.removeFirst().hangUp()
+        lane.runNext()
+        for client in clients { #expect(try client.answer().text == Self.rewritten(text)) }
+        #expect(lane.postedCount == 1)
+        #expect(try world.get(Self.path).text == Self.rewritten(text))
+        #expect(lane.postedCount == 1 && origin.count(of: Self.url) == 1)
+    }
+
+    @Test func `a new version does not wait behind an old one`() throws {
+        let lanes = [HeldLane(), HeldLane()], old = Self.playlist(5_000), new = Self.playlist(5_000, version: 1)
+        let (world, origin) = try Self.world(old, lanes)
+        defer { world.stop() }
+        let first = try world.connect(), second = try world.connect()
+        first.ask(Self.path)
+        world.wait("the old version is on a lane", until: { lanes[0].postedCount == 1 })
+        origin[Self.url] = .init(new)
+        second.ask(Self.path, ["Cache-Control": "no-cache"])
+        lanes[1].runNext()
+        #expect(try second.answer().text == Self.rewritten(new))
+        lanes[0].runNext()
+        #expect(try first.answer().status == 200)
+    }
+
+    @Test func `a manifest beyond a limit is passed on, and read once`() throws {
+        let lane = HeldLane()
+        let text = Self.playlist(3_000) + String(repeating: "#EXT-X-DEFINE:QUERYPARAM=\"a\"\n", count: 1_025)
+        let (world, _) = try Self.world(text, [lane])
+        defer { world.stop() }
+        let client = try world.connect()
+        client.ask(Self.path)
+        lane.runNext()
+        #expect(try client.answer().text == text)
+        #expect(try world.get(Self.path).text == text)
+        #expect(lane.postedCount == 1)
+    }
+
+    @Test func `behind a fixed origin, a manifest beyond a limit is an error when it names other places`() throws {
+        let excess = String(repeating: "#EXT-X-DEFINE:QUERYPARAM=\"a\"\n", count: 1_025)
+        for (segment, token, isError) in [
+            ("https://cdn.example/1.ts", nil, true), ("1.ts", nil, false), ("/1.ts", nil, false), ("/1.ts", "token", true),
+            ("//cdn.example/1.ts", nil, true), ("a//1.ts", nil, false),
+        ] as [(String, String?, Bool)] {
+            let text = "#EXTM3U\n\(excess)#EXTINF:4,\n\(segment)\n#EXT-X-ENDLIST\n"
+            let origin = DocumentOrigin([Self.url: .init(text)])
+            let world = try ProxyWorld(transport: origin, options: { ($0.fixedOrigin, $0.token) = ("https://origin.example", token) })
+            defer { world.stop() }
+            for _ in 0..<2 {
+                let answer = try world.get((token.map { "/\($0)" } ?? "") + "/v/main.m3u8")
+                #expect(answer.status == (isError ? 502 : 200), "\(segment)")
+                #expect(isError ? answer.text.contains("at most 1024 definitions of variables") : answer.text == text)
+            }
+        }
+    }
+
+    @Test(arguments: ["https://origin.example/v/d/1.ts?sig=1", "d/1.ts?sig=1", "/v/d/1.ts?sig=1", "d/../d/1.ts?sig=1"])
+    func `a failing child is found in whatever form its manifest names it`(reference: String) throws {
+        let text = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n0.ts\n\(reference)\n#EXT-X-ENDLIST\n"
+        let origin = DocumentOrigin([Self.url: .init(text, fields: ["Cache-Control": "max-age=86400"])])
+        let world = try ProxyWorld(transport: origin)
+        defer { world.stop() }
+        _ = try world.get(Self.path)
+        #expect(try world.get("/https/origin.example/v/d/1.ts?sig=2").status == 404)
+        _ = try world.get(Self.path)
+        #expect(origin.count(of: Self.url) == 1, "the manifest does not name the other one")
+        #expect(try world.get("/https/origin.example/v/d/1.ts?sig=1").status == 404)
+        _ = try world.get(Self.path)
+        #expect(origin.count(of: Self.url) == 2)
+    }
+}
