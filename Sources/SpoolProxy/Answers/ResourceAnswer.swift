@@ -175,6 +175,8 @@ final class ResourceAnswer {
         // The head and the first byte leave together.
         switch reader.prepare(withFirstByte: true) {
         case .wait: return
+        // The version changed while a manifest was rewritten. The client has no byte of it yet.
+        case .failed(let error) where manifest?.beginsAgain(after: error) == true: readAgain(reader)
         case .failed(let error): return fail(error)
         case .ready(let generation, let representation):
             if let step = route?.judge(representation, reader), step != .open { return take(step) }
@@ -234,17 +236,21 @@ final class ResourceAnswer {
         case .other:
             self.manifest = nil
             return false
-        case .again:
-            reader.leave()
-            manifest.adjust(&options)
-            readsWhole = true
-            join(isLooking: true)
+        case .again: readAgain(reader)
         case .manifest(let entry): answer(ManifestResponse(entry, of: representation, request: exchange.request), reader)
         case .bytes(let bytes): answer(ManifestResponse(bytes, of: representation, request: exchange.request), reader)
         case .elsewhere(let path): answer(Response(302, fields: fieldRules.error([.location: path])))
         case .failed(let error): fail(error)
         }
         return true
+    }
+
+    /// Reads the manifest anew, with a reader for the version of now.
+    private func readAgain(_ reader: SessionReader) {
+        reader.leave()
+        manifest?.adjust(&options)
+        readsWhole = true
+        join(isLooking: true)
     }
 
     private func answer(_ response: ManifestResponse, _ reader: SessionReader) {

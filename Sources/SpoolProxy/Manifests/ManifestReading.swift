@@ -208,6 +208,14 @@ final class ManifestReading {
         return .again
     }
 
+    /// Whether the read begins anew after an error of its reader: the version of a manifest that was
+    /// not answered yet has changed.
+    func beginsAgain(after error: CacheError) -> Bool {
+        guard error.code == .representationChanged, text != nil, restarts < Self.attempts else { return false }
+        _ = again()
+        return true
+    }
+
     /// Forgets the bytes so far, because another reader comes.
     func startOver() { (text, work) = (nil, nil) }
 

@@ -47,7 +47,7 @@ private final class HeldLane: Mailbox {
     private static func world(_ text: String, _ lanes: [any Mailbox], _ options: (inout ProxyOptions) -> Void = { _ in }) throws
         -> (ProxyWorld, DocumentOrigin)
     {
-        let origin = DocumentOrigin([url: .init(text)])
+        let origin = DocumentOrigin([url: .init(text, fields: ["Cache-Control": "max-age=86400"])])
         return (try ProxyWorld(transport: origin, manifestLanes: lanes, options: options), origin)
     }
 
