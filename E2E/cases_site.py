@@ -1,7 +1,11 @@
 """A small real site behind `--origin`: a browser and curl see it through the gateway as they see it directly."""
 
+import contextlib
+import http.client
 import json
+import socket
 import subprocess
+import threading
 import time
 
 from browser import Chromium
@@ -10,6 +14,9 @@ from origin import Origin
 
 CASES = CaseList()
 case = CASES
+
+# Longer than any answer of a healthy origin takes, and shorter than the time-out of a body that does not come (30 s).
+PATIENCE_SECONDS = 20
 
 # A foreign host name, which the browser here resolves to this machine.
 STRANGER = "stranger.example"
@@ -218,3 +225,76 @@ def _(t):
         expect_equal(t.run("curl", "-sS", url).stdout, b"changed", "the bytes after a second upload")
         expect_equal(t.run("curl", "-sS", "-X", "DELETE", "-o", "/dev/null", "-w", "%{http_code}", url).stdout, b"204", "status of the removal")
         expect_equal(t.run("curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", url).stdout, b"404", "status after the removal")
+
+
+@contextlib.contextmanager
+def held_requests(authority, requests):
+    """Sends each request on a connection of its own, and reads no answer meanwhile."""
+    with contextlib.ExitStack() as stack:
+        for text in requests:
+            connection = stack.enter_context(socket.create_connection(authority, PATIENCE_SECONDS))
+            connection.sendall(text.encode())
+        yield
+
+
+def status_of(authority, path, fields):
+    connection = http.client.HTTPConnection(*authority, timeout=PATIENCE_SECONDS)
+    with contextlib.closing(connection):
+        connection.request("GET", path, headers=fields)
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+
+
+@case("128 uploads that stand still keep no other request from the site", is_about_cache=True)
+def _(t):
+    with Site(t, t.media["faststart.mp4"]) as site:
+        proxy = t.proxy("--origin", f"http://{site.authority}")
+        authority = ("127.0.0.1", proxy.port)
+        uploads = [f"PUT /uploads/{number} HTTP/1.1\r\nHost: {proxy.authority}\r\nContent-Length: 100000\r\n\r\nabc" for number in range(128)]
+        with held_requests(authority, uploads):
+            for path, fields in (("/film.mp4", {}), ("/whoami", {"Cookie": "session=yes"})):
+                expect_equal(status_of(authority, path, fields), 200, f"status of {path} beside the uploads")
+
+
+class Drips:
+    """An origin whose answers bring a byte every two seconds. It has many ports, because requests are limited for each."""
+
+    def __init__(self, ports):
+        self.listeners = [socket.create_server(("127.0.0.1", 0), backlog=64) for _ in range(ports)]
+        self.authorities = [f"127.0.0.1:{listener.getsockname()[1]}" for listener in self.listeners]
+        self.is_over = threading.Event()
+        self.asked = threading.Semaphore(0)
+        for listener in self.listeners:
+            threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+
+    def _accept(self, listener):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self._answer, args=(listener.accept()[0],), daemon=True).start()
+
+    def _answer(self, connection):
+        with contextlib.suppress(OSError), connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nContent-Type: video/mp4\r\n\r\nx")
+            self.asked.release()
+            while not self.is_over.wait(2):
+                connection.sendall(b"x")
+
+    def close(self):
+        self.is_over.set()
+        for listener in self.listeners:
+            listener.close()
+
+
+@case("66 answers of a byte every two seconds keep no request from a healthy origin", is_about_cache=True)
+def _(t):
+    file = t.media["vbr.mp3"]
+    proxy = t.proxy()
+    authority = ("127.0.0.1", proxy.port)
+    with contextlib.closing(Drips(12)) as drips:
+        paths = [f"/http/{drips.authorities[number % 12]}/{number}.mp4" for number in range(66)]
+        with held_requests(authority, [f"GET {path} HTTP/1.1\r\nHost: {proxy.authority}\r\n\r\n" for path in paths]):
+            for _ in range(64):
+                expect(drips.asked.acquire(timeout=PATIENCE_SECONDS), "the origin was not asked")
+            expect_equal(status_of(authority, proxy.path(file.name), {}), 200, "status of the healthy origin")

@@ -29,6 +29,8 @@ public final class MediaCache: Sendable {
     package let store: any ResourceStore
     /// The parts of the cache.
     let engine: Engine
+    /// Starts the requests that a proxy forwards, each client's within its share.
+    package var forwarding: FetchLimiter { engine.forwarding }
     let loopbackReference = LoopbackReference()
     private let playerDoor = PlayerDoorPlace()
 

@@ -46,6 +46,9 @@ public struct ReadOptions: Sendable {
     package var followsRedirects = true
     /// The request of the client of a door, whose fields go to the origin.
     package var client: ClientRequest?
+    /// The name of the client of a door whose share of the requests the fetches are part of, as the
+    /// server counts its connections. Nil for a program of this machine.
+    package var requester: [UInt8]?
     /// The web site for which a browser sends the request: the value of its `Origin`, which is
     /// passed to the origin.
     package var site: String?

@@ -55,6 +55,9 @@ public final class RequestBody: Sendable, Hashable {
         self.state = Locked(state)
     }
 
+    /// The number of bytes that were written so far.
+    package var writtenBytes: Int64 { state.withLock { $0.written } }
+
     // MARK: The writer
 
     /// Writes as many of the bytes as there is room for, and none beyond `count`.

@@ -90,6 +90,10 @@ package final class Exchange: @unchecked Sendable {
     /// The client's address.
     package var peerAddress: SocketAddress? { connection?.socket.peerAddress }
 
+    /// The client's name, by which its connections and requests are counted, or nil for a client that
+    /// is not counted (`ServerOptions.clientName`).
+    package var client: [UInt8]? { connection?.ticket.client }
+
     /// Whether the server counts the client's connections, as it does for clients on other machines
     /// (`ServerOptions.clientName`).
     package var isFromNetwork: Bool { connection?.ticket.client != nil }

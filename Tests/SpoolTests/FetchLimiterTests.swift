@@ -1,5 +1,7 @@
 import Spool
+import SpoolCore
 import SpoolSystem
+import SpoolTesting
 import Testing
 
 /// How many origin requests run at once, and which ones give way.
@@ -80,5 +82,47 @@ import Testing
         fetches.finish("1")
         #expect(fetches.started == ["1"])
         #expect(fetches.limiter.counts == (active: 0, queued: 0))
+    }
+
+    @Test func `a fetch that waits starts beside a slow one, and nothing is looked at while none waits`() {
+        let time = ManualTime(), looks = Locked(0), started = Locked<[String]>([])
+        let limiter = FetchLimiter(total: 4, perHost: 4, time: time, control: HandMailbox())
+        func submit(_ name: String, bytesPerSecond: Int64) {
+            let start = time.now
+            _ = limiter.submit(
+                host: name, start: { _ in started.withLock { $0.append(name) } }, preempt: { false },
+                progress: FetchLimiter.Progress(moved: {
+                    looks.withLock { $0 += 1 }
+                    return ((time.now - start) / .seconds(1) * bytesPerSecond, false)
+                }))
+        }
+        submit("drip", bytesPerSecond: 1)
+        for film in ["a", "b", "c"] { submit(film, bytesPerSecond: 1 << 20) }
+        time.advance(by: .seconds(60))
+        #expect(looks.withLock { $0 } == 0)
+        // The drip has run for a minute, so the first look tells.
+        submit("first", bytesPerSecond: 1 << 20)
+        #expect(started.withLock { $0 } == ["drip", "a", "b", "c", "first"])
+        let seen = looks.withLock { $0 }
+        time.advance(by: .seconds(60))
+        #expect(looks.withLock { $0 } == seen)
+        submit("second", bytesPerSecond: 1)
+        time.advance(by: .seconds(20))
+        #expect(started.withLock { $0 } == ["drip", "a", "b", "c", "first"], "four slots move bytes")
+        #expect(looks.withLock { $0 } > seen)
+    }
+
+    @Test func `a quiet fetch of a client that could move more ends while others wait`() {
+        let time = ManualTime(), ended = Locked<[Int]>([])
+        let limiter = FetchLimiter(total: 2, perHost: 2, time: time, control: HandMailbox())
+        for number in 0..<4 {
+            _ = limiter.submit(
+                host: "site", client: [UInt8(number / 2)], start: { _ in }, preempt: { false },
+                progress: FetchLimiter.Progress(moved: { (0, number == 1) }, end: { ended.withLock { $0.append(number) } }))
+        }
+        for _ in 0..<29 { time.advance(by: .seconds(2)) }
+        #expect(ended.withLock { $0 } == [])
+        for _ in 0..<2 { time.advance(by: .seconds(2)) }
+        #expect(Set(ended.withLock { $0 }) == [1])
     }
 }

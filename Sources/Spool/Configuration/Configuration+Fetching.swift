@@ -13,9 +13,12 @@ extension Configuration {
         public var readAheadBytes: Int64 = 4 << 20
         /// The most origin requests at once; at least 1. The default of 64 bounds descriptors and
         /// tails (64 KiB each).
+        ///
+        /// Up to three quarters more run while others wait: requests for playback beside those below
+        /// 4 KiB/s, and those of a client of a proxy that has less than its share (a quarter).
         public var maximumFetches = 64
         /// The most origin requests at once to one host; at least 1. The default is 6, as in
-        /// browsers.
+        /// browsers. A client of a proxy that has no request to the host gets one more.
         public var maximumFetchesPerHost = 6
         /// The memory for received bytes on their way to the disk, in buffers of 1 MiB; at least 1.
         /// The default of 16 saturates a disk and bounds the memory.

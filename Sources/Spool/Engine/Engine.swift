@@ -26,6 +26,8 @@ final class Engine: Sendable {
     let ageTimer = AgeTimer()
     let evictor: Evictor
     let limiter: FetchLimiter
+    /// Starts the requests that a proxy forwards to its fixed origin.
+    let forwarding: FetchLimiter
     private let uploader: BucketUploader?
     private let pool: BufferPool
     private let openFileLimits: OpenFileLimits
@@ -74,6 +76,9 @@ final class Engine: Sendable {
             total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost,
             policy: configuration.network.policy, share: configuration.network.shareBesidePlayers, time: environment.time,
             control: environment.control)
+        forwarding = FetchLimiter(
+            total: Self.forwardedRequests, perHost: FetchQueue.mostRequests(total: Self.forwardedRequests), time: environment.time,
+            control: environment.control)
         pool = BufferPool(capacity: configuration.fetching.bufferCount)
         openFileLimits = configuration.storage.openFileLimits
         let sinks = sinks
@@ -111,6 +116,10 @@ final class Engine: Sendable {
         uploader?.connect(self)
         monitor?.start { [limiter] conditions in limiter.conditionsChanged(conditions) }
     }
+
+    /// The most forwarded requests at once, besides slow ones and those of further clients: 32. With
+    /// all of them, and the 64 fetches, libcurl has connections left (`CurlTransportOptions`).
+    private static let forwardedRequests = 32
 
     /// The monitor of the app, or of the system.
     private var monitor: (any NetworkMonitor)? { configuration.network.monitor ?? environment.monitor }

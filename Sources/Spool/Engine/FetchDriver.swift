@@ -16,12 +16,15 @@ struct FetchDriver {
     // MARK: Starting
 
     func submit(_ intake: FetchIntake) {
-        let (demand, sequence, isHeldBack) = session.state.withLock { ($0.demand, $0.demandSequence, $0.request.isHeldBack) }
+        let (demand, sequence, isHeldBack, requester) = session.state.withLock {
+            ($0.demand, $0.demandSequence, $0.request.isHeldBack, $0.requester)
+        }
         let ticket = session.shared.limiter.submit(
-            host: isHeldBack ? session.hostOfHeldBack : session.host, demand: demand, sequence: sequence,
+            host: isHeldBack ? session.hostOfHeldBack : session.host, client: requester, demand: demand, sequence: sequence,
             start: { [self] access in start(intake, access) },
             preempt: { [self] in preempt(intake.id) },
-            hold: { [self] in hold(intake, $0) })
+            hold: { [self] in hold(intake, $0) },
+            progress: FetchLimiter.Progress(moved: { [self] in (session.state.withLock { _ in intake.fetchedBytes }, false) }))
         let (isOver, newer) = session.state.withLock { state in
             intake.ticket = ticket
             // A change of the demand that came meanwhile had no ticket to name.

@@ -3,17 +3,37 @@ import SpoolSystem
 
 /// Starts origin requests when there is a slot for them and the network policy permits them: a
 /// `FetchQueue`, a `NetworkGate` and a `BandwidthShare` behind one lock, with the closures that
-/// start, preempt and hold each fetch.
+/// start, preempt and hold each fetch. Requests that a proxy forwards have a limiter of their own.
 ///
 /// When all slots of a host are taken, a fetch that is paused or lingers gives up its slot. Without
 /// that, 32 players that stopped reading would keep a 33rd from starting.
 package final class FetchLimiter: Sendable {
+    /// The side of a fetch that the limiter looks at while others wait for a slot.
+    package struct Progress: Sendable {
+        /// Returns the bytes that the fetch has moved, and whether its client could move more.
+        /// Called outside the lock, on any thread.
+        package var moved: @Sendable () -> (bytes: Int64, isClientsTurn: Bool)
+        /// Ends the fetch, because its client has moved nothing for a minute. Called outside the lock.
+        package var end: @Sendable () -> Void
+
+        /// Creates a side.
+        package init(
+            moved: @escaping @Sendable () -> (bytes: Int64, isClientsTurn: Bool), end: @escaping @Sendable () -> Void = {}
+        ) {
+            (self.moved, self.end) = (moved, end)
+        }
+    }
+
     private struct Ticket {
         var start: @Sendable (NetworkAccess) -> Void
         /// Ends the fetch if it is idle, and returns false if it is busy.
         var preempt: @Sendable () -> Bool
         /// Pauses the fetch, or lets it go on.
         var hold: @Sendable (NetworkGate.Change) -> Void
+        /// Nil for a fetch that keeps its slot however slow it is.
+        var progress: Progress?
+        /// When the fetch started.
+        var startTime: MonotonicInstant?
     }
 
     private struct State {
@@ -24,12 +44,23 @@ package final class FetchLimiter: Sendable {
         var timer: MonotonicInstant?
         /// One ticket for each entry of the queue.
         var tickets: [UInt64: Ticket] = [:]
+        /// Whether a timer for the next look is set.
+        var looksAgain = false
+        let time: (any TimeSource)?
 
         /// Returns a call that starts a fetch on the networks that it may use.
-        func starting(_ id: UInt64) -> (@Sendable () -> Void)? {
+        mutating func starting(_ id: UInt64) -> (@Sendable () -> Void)? {
             guard let start = tickets[id]?.start else { return nil }
+            tickets[id]?.startTime = time?.now
             let access = gate.access(of: id)
             return { start(access) }
+        }
+
+        /// Whether the next look is due at some time, and no timer is set for it.
+        mutating func needsLook() -> Bool {
+            guard time != nil, !looksAgain, queue.isFull else { return false }
+            looksAgain = true
+            return true
         }
 
         /// Notes the fetches that are held and released.
@@ -52,7 +83,7 @@ package final class FetchLimiter: Sendable {
     ///   - perHost: The most of these to one host.
     ///   - policy: The conditions under which they may run.
     ///   - share: The most of the bytes that requests below `.playing` have beside a player.
-    ///   - time: The clock of the share. Nil for a limiter without players.
+    ///   - time: The clock of the share and of slow requests. Nil for a limiter without either.
     ///   - control: Runs its timers.
     package init(
         total: Int, perHost: Int, policy: NetworkPolicy = NetworkPolicy(), share: Double = 1, time: (any TimeSource)? = nil,
@@ -61,8 +92,9 @@ package final class FetchLimiter: Sendable {
         self.time = time
         self.control = control
         state = Locked(
-            State(queue: FetchQueue(total: total, perHost: perHost), gate: NetworkGate(policy: policy), share: BandwidthShare(share: share))
-        )
+            State(
+                queue: FetchQueue(total: total, perHost: perHost), gate: NetworkGate(policy: policy), share: BandwidthShare(share: share),
+                time: time))
     }
 
     /// Calls `start` now, or when a slot is free and the network policy permits it.
@@ -70,27 +102,29 @@ package final class FetchLimiter: Sendable {
     /// The caller calls `finished` once for every submission, started or not.
     ///
     /// - Parameters:
+    ///   - client: The client that the fetch is for, or nil for a program of this machine.
     ///   - sequence: The sequence number of `demand`, as for `demand`.
     ///   - start: Starts the fetch on these networks. Called outside the lock.
     ///   - preempt: Ends the fetch if it is idle, and returns false if it is busy.
     ///   - hold: Holds or releases the fetch, started or not. Called outside the lock, on any
     ///     thread.
+    ///   - progress: The side to look at while others wait. Nil for a fetch that keeps its slot.
     /// - Returns: The id of the submission.
     package func submit(
-        host: String, demand: FetchDemand = FetchDemand(.playing), sequence: UInt64 = 0,
+        host: String, client: [UInt8]? = nil, demand: FetchDemand = FetchDemand(.playing), sequence: UInt64 = 0,
         start: @escaping @Sendable (NetworkAccess) -> Void, preempt: @escaping @Sendable () -> Bool,
-        hold: @escaping @Sendable (NetworkGate.Change) -> Void = { _ in }
+        hold: @escaping @Sendable (NetworkGate.Change) -> Void = { _ in }, progress: Progress? = nil
     ) -> UInt64 {
         if demand.yieldsToPlayers { shareChanged { share, count, now in share.othersChanged(count + 1, now: now) } }
-        let (id, change, access) = state.withLock { state in
+        let (id, change, begin) = state.withLock { state in
             let id = state.queue.submitted(
-                host: host, priority: demand.priority, sequence: sequence, isHeld: state.gate.refuses(demand))
-            state.tickets[id] = Ticket(start: start, preempt: preempt, hold: hold)
+                host: host, client: client, priority: demand.priority, sequence: sequence, isHeld: state.gate.refuses(demand))
+            state.tickets[id] = Ticket(start: start, preempt: preempt, hold: hold, progress: progress)
             let change = state.gate.entered(id, demand, sequence: sequence)
-            return (id, change, state.queue.active.last?.id == id ? state.gate.access(of: id) : nil)
+            return (id, change, state.queue.active.last?.id == id ? state.starting(id) : nil)
         }
         if let change { hold(change) }
-        if let access { start(access) } else { reclaim() }
+        if let begin { begin() } else { reclaim() }
         return id
     }
 
@@ -213,11 +247,44 @@ package final class FetchLimiter: Sendable {
 
     /// Takes the slot of one idle fetch if others wait in the queue. Called when a fetch goes idle.
     package func reclaim() {
-        let candidates = state.withLock { state in
-            state.queue.preemptible.compactMap { state.tickets[$0]?.preempt }
+        let (candidates, needsLook) = state.withLock { state in
+            (state.queue.preemptible.compactMap { state.tickets[$0]?.preempt }, state.needsLook())
         }
         // A preempted fetch calls `finished`, which starts the first of the queue.
-        for preempt in candidates where preempt() { return }
+        for preempt in candidates where preempt() { break }
+        if needsLook { look() }
+    }
+
+    // MARK: Slow fetches
+
+    /// Looks how far the running fetches have come, and again after a while if others still wait.
+    private func look() {
+        guard let time, let control else { return }
+        let now = time.now
+        let running = state.withLock { state -> [(UInt64, MonotonicInstant, Progress)] in
+            state.looksAgain = false
+            guard state.queue.isFull else { return [] }
+            let running = state.queue.active.compactMap { entry -> (UInt64, MonotonicInstant, Progress)? in
+                guard let ticket = state.tickets[entry.id], let progress = ticket.progress else { return nil }
+                return (entry.id, ticket.startTime ?? now, progress)
+            }
+            state.looksAgain = !running.isEmpty
+            return running
+        }
+        guard !running.isEmpty else { return }
+        let looks = running.map { id, start, progress in
+            let (bytes, isClientsTurn) = progress.moved()
+            return FetchQueue.Look(id: id, start: start, bytes: bytes, isClientsTurn: isClientsTurn)
+        }
+        let (starts, end, looksAgain) = state.withLock { state in
+            let verdict = state.queue.looked(looks, now: now)
+            state.looksAgain = false
+            let starts = verdict.started.compactMap { state.starting($0) }
+            return (starts, verdict.ended.flatMap { state.tickets[$0]?.progress?.end }, state.needsLook())
+        }
+        for start in starts { start() }
+        end?()
+        if looksAgain { _ = time.after(SlotUse.lookInterval, on: control) { [weak self] in self?.look() } }
     }
 
     /// The number of origin requests that run, and the number that wait.

@@ -51,6 +51,7 @@ extension ResourceSession {
             // The client of a door may not use the version. Its URL is asked once it does.
             if options.client == nil { state.request.setLocation(url) }
             state.request.followsRedirects = options.followsRedirects
+            state.requester = options.requester
             if let patience = options.patience { state.patience = patience }
             state.request.isHeldBack = options.isHeldBack || DeliveryDirectives(url: url.text).isBlocking
             if !options.requestFields.lines.isEmpty {

@@ -128,6 +128,9 @@ final class ResourceSession: Sendable {
         var patience = OriginPatience()
         /// The client whose fields the requests for the version have.
         var client: ClientRequest?
+        /// The name of the client of the newest reader, whose share the next fetch is part of. Nil
+        /// for a program of this machine.
+        var requester: [UInt8]?
         /// The clients of the readers.
         var clients: [ReaderID: ClientRequest] = [:]
         /// The last request that failed or was refused.

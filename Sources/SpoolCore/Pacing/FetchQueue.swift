@@ -1,10 +1,15 @@
 /// Decides which origin requests run at the same time, within a limit in all and a limit for each
 /// host, and in which order queued requests start.
 ///
-/// More urgent requests start first, and equally urgent ones in the order in which they came.
-/// Requests below `.playing` leave two slots of each host, and one in all, free. A request for
-/// playback therefore never queues behind less urgent ones. The queue is a value without locks or
-/// closures; `FetchLimiter` carries out its decisions.
+/// More urgent requests start first, and equally urgent ones of a client in the order in which they
+/// came. Requests below `.playing` leave two slots of each host, and one in all, free. A request for
+/// playback therefore never queues behind less urgent ones.
+///
+/// Clients share the slots: for a client, those of another one count up to a quarter of all slots
+/// (`share`), and slow requests do not count. So the requests of one client, however many and slow,
+/// do not keep another from every origin. Connections are bounded by `mostRequests`.
+///
+/// The queue is a value without locks or closures; `FetchLimiter` carries out its decisions.
 package struct FetchQueue: Sendable {
     /// A request that runs or waits.
     package struct Entry: Hashable, Sendable {
@@ -12,6 +17,8 @@ package struct FetchQueue: Sendable {
         package let id: UInt64
         /// The host that it goes to.
         package let host: String
+        /// The client that it is for, or nil for a program of this machine.
+        package let client: [UInt8]?
         /// Its present urgency.
         package fileprivate(set) var priority: ReadPriority
         /// Whether its answer is late. Then it keeps no other request of its host waiting.
@@ -26,6 +33,10 @@ package struct FetchQueue: Sendable {
         /// The sequence number of the requester's last priority change. A change that arrives late
         /// has a lower number and is ignored.
         fileprivate var sequence: UInt64
+        /// Its rate, once it was looked at.
+        var use: SlotUse?
+        /// The first look since which it waits.
+        var waitingSince: MonotonicInstant?
     }
 
     /// How many times the requests of a host may exceed its limit, because late ones do not count,
@@ -37,12 +48,12 @@ package struct FetchQueue: Sendable {
     /// one for its position and one for an index or another track.
     private static let keptPerHost = 2
 
-    private let total: Int
+    package let total: Int
     private let perHost: Int
     /// The running requests, in the order in which they started.
-    package private(set) var active: [Entry] = []
+    package internal(set) var active: [Entry] = []
     /// The queued requests, in the order in which they came.
-    package private(set) var queue: [Entry] = []
+    package internal(set) var queue: [Entry] = []
     private var next: UInt64 = 1
     /// The hosts for which nothing may start, each with the number of holds on it.
     private var held: [String: Int] = [:]
@@ -60,11 +71,14 @@ package struct FetchQueue: Sendable {
     /// Adds a request, which runs if it is in `active` afterwards.
     ///
     /// - Parameters:
+    ///   - client: the client that the request is for, or nil for a program of this machine.
     ///   - sequence: the sequence number, as for `prioritized`.
     ///   - isHeld: whether the network policy holds the request back.
     /// - Returns: the number of the request.
-    package mutating func submitted(host: String, priority: ReadPriority, sequence: UInt64, isHeld: Bool = false) -> UInt64 {
-        var entry = Entry(id: next, host: host, priority: priority, sequence: sequence)
+    package mutating func submitted(
+        host: String, client: [UInt8]? = nil, priority: ReadPriority, sequence: UInt64, isHeld: Bool = false
+    ) -> UInt64 {
+        var entry = Entry(id: next, host: host, client: client, priority: priority, sequence: sequence)
         entry.isHeld = isHeld
         next += 1
         if hasRoom(for: entry) { active.append(entry) } else { queue.append(entry) }
@@ -132,16 +146,11 @@ package struct FetchQueue: Sendable {
     /// The running requests that could give their slot to the first waiting one if they are idle:
     /// the least urgent first, then the oldest.
     package var preemptible: [UInt64] {
-        guard let first = waiting.first(where: { held[$0.host] == nil && !$0.isHeld }) else { return [] }
+        guard let first = waiting.first(where: { mayStart($0) }) else { return [] }
         return (obstacles(to: first) ?? []).sorted { ($0.priority, $0.id) < ($1.priority, $1.id) }.map(\.id)
     }
 
-    /// The queued requests, the most urgent first.
-    private var waiting: [Entry] {
-        queue.sorted { $0.priority != $1.priority ? $0.priority > $1.priority : $0.id < $1.id }
-    }
-
-    private mutating func startQueued() -> [UInt64] {
+    mutating func startQueued() -> [UInt64] {
         guard !queue.isEmpty else { return [] }
         var started: [UInt64] = []
         for entry in waiting where hasRoom(for: entry) {
@@ -152,18 +161,21 @@ package struct FetchQueue: Sendable {
         return started
     }
 
-    private func hasRoom(for entry: Entry) -> Bool {
-        held[entry.host] == nil && !entry.isHeld && obstacles(to: entry) == nil
-    }
+    /// Whether only the limits keep the entry from starting, and neither its host nor the policy.
+    func mayStart(_ entry: Entry) -> Bool { held[entry.host] == nil && !entry.isHeld }
+
+    private func hasRoom(for entry: Entry) -> Bool { mayStart(entry) && obstacles(to: entry) == nil }
 
     /// The running requests of which one has to end before `entry` may start.
     /// - Returns: nil if none has to.
     private func obstacles(to entry: Entry) -> [Entry]? {
         let ofHost = active.filter { $0.host == entry.host }
         let sameHost = ofHost.filter { !$0.isLate && !$0.isHeld && !($0.isYielding && entry.priority == .playing) }
-        if sameHost.count >= perHost { return sameHost }
+        // A client without a request to the host gets its first one beside those of others.
+        let isFirst = entry.priority == .playing && !ofHost.contains { $0.client == entry.client }
+        if sameHost.count >= perHost, !isFirst { return sameHost }
         if ofHost.count >= perHost * Self.lateFactor { return ofHost }
-        if active.count >= total { return active }
+        if let obstacles = obstaclesInAll(to: entry) { return obstacles }
         guard entry.priority < .playing else { return nil }
         let yielding = sameHost.filter { $0.priority < .playing }
         if yielding.count >= max(1, perHost - Self.keptPerHost) { return yielding }

@@ -29,8 +29,10 @@ package struct CurlTransportOptions: Sendable {
     /// The most time between two bytes while the receiver takes them. Pauses do not count.
     package var stallTimeout: Nanoseconds = .seconds(8)
     /// The most connections at once. Each paused HTTP/1.1 transfer holds one, so this is more than
-    /// the 64 fetches of the engine. Further requests wait for a free connection.
-    package var maxConnections = 128
+    /// the limiters of the engine let run at once (`FetchQueue.mostRequests`): 112 fetches and 56
+    /// forwarded requests. The rest is for requests that are sent twice because their answer is
+    /// late. Further requests wait for a free connection.
+    package var maxConnections = 192
     /// The most idle connections that are kept for later requests.
     package var maxIdleConnections = 32
     /// The most idle handles that are kept. Each has a receive buffer only while it is in use.

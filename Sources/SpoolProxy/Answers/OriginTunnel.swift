@@ -1,6 +1,6 @@
 import Spool
 import SpoolCore
-import SpoolOrigin
+package import SpoolOrigin
 import SpoolServer
 import SpoolSystem
 
@@ -10,6 +10,11 @@ import SpoolSystem
 /// It serves methods that a cache cannot answer, and requests with credentials, whose responses are
 /// for one user (RFC 9111 §3.5). Redirects go to the client. At most `bufferBytes` wait in each
 /// direction, so a slow side stops the other.
+///
+/// A limiter starts the request, because forwarded requests have a bounded share of the connections
+/// to origins. A request with an incomplete body is less urgent than others: the client sends at its
+/// own rate, and holds the connection for as long. Of a body that waits for its start, at most
+/// `TunnelledBody.waitingBytes` are kept.
 final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
     // Safe to share: a lock guards `state`. `chunk` and `exchange` belong to the loop's thread.
 
@@ -23,6 +28,14 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         var hasHead = false
         var transfer: (any Transfer)?
         var isClosed = false
+        /// Whether the limiter ended the transfer, because the client moved too little.
+        var isGivenUp = false
+        /// The number of the request in the limiter.
+        var ticket: UInt64?
+        /// Whether the transfer is over.
+        var isOver: Bool { isClosed || end != nil }
+        /// The bytes of the response that arrived.
+        var receivedBytes: Int64 = 0
     }
 
     private let request: RequestHead
@@ -45,9 +58,10 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         loop = exchange.loop
     }
 
-    /// Sends the request to the origin. The response comes later.
+    /// Sends the request to the origin, once there is a slot for it. The response comes later.
     func begin() {
-        let body = (exchange?.bodySink as? TunnelledBody)?.body
+        let sink = exchange?.bodySink as? TunnelledBody
+        let body = sink?.body
         // A field of the client replaces a configured one.
         let fields = cache.configuration.fields(for: url.text).replacing(with: site.fieldsForOrigin(request))
         var asked = OriginRequest(to: url, fields: fields)
@@ -59,12 +73,48 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         // A method that normally has a body gets an explicit empty one (RFC 9110 §8.6).
         asked.body = body ?? (["POST", "PUT", "PATCH"].contains(request.method) ? RequestBody([]) : nil)
         exchange?.onClose { self.close() }
+        let ticket = cache.forwarding.submit(
+            host: url.origin.description, client: exchange?.client, demand: FetchDemand(sink?.isWhole == false ? .upcoming : .playing),
+            start: { [self, asked] _ in start(asked, sink) }, preempt: { false },
+            progress: FetchLimiter.Progress(
+                moved: { [self] in
+                    let (received, isPaused) = state.withLock { ($0.receivedBytes, $0.isPaused) }
+                    return (received + (body?.writtenBytes ?? 0), isPaused || sink?.isWhole == false)
+                },
+                end: { [self] in giveUp() }))
+        let isOver = state.withLock { state in
+            state.ticket = ticket
+            return state.isOver
+        }
+        if isOver { return cache.forwarding.finished(ticket) }
+        sink?.onWhole { [cache] in cache.forwarding.demand(ticket, FetchDemand(.playing), sequence: 1) }
+    }
+
+    /// Starts the transfer. The limiter calls it on any thread.
+    private func start(_ asked: OriginRequest, _ sink: TunnelledBody?) {
+        guard !state.withLock({ $0.isClosed }) else { return }
+        sink?.begin()
         let transfer = cache.environment.transport.start(asked, receiver: self)
         let isClosed = state.withLock { state in
-            state.transfer = transfer
+            if state.end == nil { state.transfer = transfer }
             return state.isClosed
         }
         if isClosed { transfer.cancel() }
+    }
+
+    /// Ends the transfer, and drops the bytes that the client does not take.
+    private func giveUp() {
+        let transfer = state.withLock { state in
+            state.isGivenUp = true
+            state.buffer = []
+            return state.transfer
+        }
+        transfer?.cancel()
+    }
+
+    /// Frees the slot.
+    private func giveBack() {
+        if let ticket = state.withLock({ $0.ticket }) { cache.forwarding.finished(ticket) }
     }
 
     // MARK: From the transport's thread
@@ -80,12 +130,13 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
 
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
         let answer = state.withLock { state -> BodyAnswer in
-            if state.isClosed { return .enough }
+            if state.isClosed || state.isGivenUp { return .enough }
             guard state.buffer.isEmpty || state.buffer.count + bytes.count <= Self.bufferBytes else {
                 state.isPaused = true
                 return .pause
             }
             state.buffer += bytes
+            state.receivedBytes += Int64(bytes.count)
             return .taken
         }
         if answer == .taken { relay.wake() }
@@ -100,6 +151,7 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
             state.transfer = nil
             return state.hasHead
         }
+        giveBack()
         if hasHead { relay.wake() } else { loop.post { self.fail(end) } }
     }
 
@@ -132,7 +184,11 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         guard let exchange else { return }
         self.exchange = nil
         guard case .failed(let cause) = end else {
-            return exchange.respond(.error(502, "the origin's answer was given up"))
+            let isGivenUp = state.withLock { $0.isGivenUp }
+            return exchange.respond(
+                isGivenUp
+                    ? .error(408, "this request moved fewer than 1 KiB in a minute while others waited; send it again")
+                    : .error(502, "the origin's answer was given up"))
         }
         let error = CacheError(cause, key: cache.key(for: url))
         exchange.respond(.error(error.statusForClient, error.message))
@@ -177,18 +233,69 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
             return state.transfer
         }
         transfer?.cancel()
+        giveBack()
     }
 }
 
 /// The body of a forwarded request.
-final class TunnelledBody: BodySink {
-    let body: RequestBody
+package final class TunnelledBody: BodySink, @unchecked Sendable {
+    // Safe to share: a lock guards `state`.
+    /// The most bytes that are kept of a body whose request waits for a slot: 16 KiB. Most forms are
+    /// smaller, and 128 connections of a client keep at most 2 MiB.
+    package static let waitingBytes: Int64 = 16 * 1024
 
-    init(count: Int64) { body = RequestBody(count: count) }
+    private struct State {
+        var hasBegun = false
+        var wake: (@Sendable () -> Void)?
+        var onWhole: (@Sendable () -> Void)?
+    }
 
-    func receive(_ bytes: UnsafeRawBufferPointer) -> Int { body.write(bytes) }
+    /// The bytes on their way to the origin.
+    package let body: RequestBody
+    private let state = Locked(State())
 
-    func onRoom(_ wake: @escaping @Sendable () -> Void) { body.onRoom(wake) }
+    /// Creates a body of `count` bytes.
+    package init(count: Int64) { body = RequestBody(count: count) }
 
-    func ended(isComplete: Bool) { if !isComplete { body.breakOff() } }
+    /// Whether the client has sent all bytes.
+    package var isWhole: Bool { body.writtenBytes == body.count }
+
+    /// Takes all bytes from now on, as fast as the origin does.
+    package func begin() {
+        let wake = state.withLock { state in
+            state.hasBegun = true
+            return state.wake
+        }
+        wake?()
+    }
+
+    /// Calls `action` once when the client has sent all bytes: now, or on the loop.
+    package func onWhole(_ action: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onWhole = action }
+        if isWhole { callWhole() }
+    }
+
+    private func callWhole() {
+        let action = state.withLock { state in
+            defer { state.onWhole = nil }
+            return state.onWhole
+        }
+        action?()
+    }
+
+    /// Takes as many bytes as there is room for.
+    package func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard !state.withLock({ $0.hasBegun }) else { return body.write(bytes) }
+        let room = max(0, Self.waitingBytes - body.writtenBytes)
+        return body.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(min(room, Int64(bytes.count))))))
+    }
+
+    /// Sets the closure to call when there is room again.
+    package func onRoom(_ wake: @escaping @Sendable () -> Void) {
+        state.withLock { $0.wake = wake }
+        body.onRoom(wake)
+    }
+
+    /// Ends the body, complete or not.
+    package func ended(isComplete: Bool) { if isComplete { callWhole() } else { body.breakOff() } }
 }

@@ -76,6 +76,7 @@ final class ResourceAnswer {
         range = isHead ? nil : request[.range].flatMap(RangeHeader.init)
         var options = ReadOptions(cachePolicy: policy)
         options.site = page
+        options.requester = exchange.client
         if let visit { (options.requestFields, options.access) = (visit.requestFields(url.text), visit.access) }
         options.priority = RequestUrgency.priority(request.fields["Priority"])
         options.endsSoon = true

@@ -112,7 +112,7 @@ extension Connection {
     private func dispatch(_ head: RequestHead, _ sink: (any BodySink)? = nil) {
         phase = .handling
         receiving.isHeadTimed = false
-        setDeadline(upload == nil ? nil : server.options.bodyTimeout)
+        setDeadline(uploadTimeout)
         let exchange = Exchange(head, bodySink: sink, on: self, loop: loop)
         sending.request = .exchange(exchange)
         sending.began = loop.readClock()

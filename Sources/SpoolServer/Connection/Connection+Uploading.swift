@@ -21,6 +21,10 @@ extension Connection {
         return true
     }
 
+    /// The time in which the next bytes of the body have to come. Nil without an upload, and while
+    /// its sink has no room.
+    var uploadTimeout: Nanoseconds? { upload?.isFull == false ? server.options.bodyTimeout : nil }
+
     /// Offers bytes to the sink.
     ///
     /// - Returns: The number of bytes that belong to the body and that the sink took.
@@ -46,7 +50,7 @@ extension Connection {
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             let taken = offer(bytes)
             receiving.input += bytes[taken...]
-            if phase == .handling { setDeadline(upload == nil ? nil : server.options.bodyTimeout) }
+            if phase == .handling { setDeadline(uploadTimeout) }
         case .wouldBlock: break
         case .ended, .failed: return clientLeft()
         }
