@@ -19,6 +19,10 @@ public enum AssetRoute: Hashable, Sendable {
         case malformedURL
         /// The resource is a playlist, and the cache has no loopback endpoint.
         case playlistWithoutEndpoint
+        /// The resource is a playlist, and the system lets players load from no proxy of this
+        /// process: App Transport Security, a proxy of the system or a filter prevents it.
+        /// `NSAllowsLocalNetworking` in the app's Info.plist permits it.
+        case loopbackNotPermitted
         /// An earlier asset of the resource fell back to the original URL. The text contains the
         /// reason.
         case fellBack(String)

@@ -55,12 +55,14 @@ public struct CachingAssetFactory: Sendable {
     /// Whether the player gets a body without length from the proxy in this process, which stores
     /// it. At its end the body has a length, and the next asset of it uses the loader.
     ///
-    /// AVFoundation takes no length-less body from a loader. The default is whether the app's
-    /// Info.plist permits loads from loopback: `NSAllowsLocalNetworking` or
-    /// `NSAllowsArbitraryLoadsForMedia` in `NSAppTransportSecurity`. If false, such a body plays
-    /// from its original URL, uncached. Live streams always do.
-    public var storesOpenEndedBodies = TransportSecurity.ofApp.permitsLoopback
+    /// AVFoundation takes no length-less body from a loader. Without a strong validator such a body
+    /// is stored while it has a reader, takes at most a tenth of the quota, and stays only if it
+    /// ended cleanly. If false, or where players do not reach the proxy, it plays from its original
+    /// URL, uncached. Live streams always do.
+    public var storesOpenEndedBodies = true
     let logger: (any LogSink)?
+    /// The rules for a player's requests to the proxy.
+    package var loopback = LoopbackRules.ofApp
     /// The limits of the assets' loading requests.
     package var limits = LoadingLimits()
     /// Replaces `renewURL` in simulations, which have one thread.
@@ -172,7 +174,10 @@ public struct CachingAssetFactory: Sendable {
             renewalDate: parsed.renewalDate)
         source.renewal = presentRenewal
         source.cookies = parsed.hasCookies ? nil : cookies
-        source.proxyRoute = { self.proxyRoute(for: url, parsed, key) }
+        source.proxyRoute = {
+            guard let route = try? self.proxyRoute(for: url, parsed, key) else { return nil }
+            return route
+        }
         source.storesOpenEndedBodies = storesOpenEndedBodies
         let queue = makeQueue()
         var limits = limits
@@ -189,19 +194,27 @@ public struct CachingAssetFactory: Sendable {
     /// Returns an asset for a playlist. The loader can supply the text of a playlist but not its
     /// segments, so the asset uses the loopback endpoint or the original URL.
     private func playlist(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
-        proxied(sources, parsed, key) ?? plain(sources, parsed, key, .playlistWithoutEndpoint)
+        do throws(ProxyRoute.Obstacle) {
+            return try proxied(sources, parsed, key)
+        } catch {
+            return plain(sources, parsed, key, error == .notPermitted ? .loopbackNotPermitted : .playlistWithoutEndpoint)
+        }
     }
 
     /// Returns an asset for a body that had no length when it was last asked for.
     private func openEnded(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
         door.forgetOpenEndedIfComplete(key, in: cache)
-        let asset = storesOpenEndedBodies ? proxied(sources, parsed, key) : nil
-        return asset ?? plain(sources, parsed, key, .fellBack(FallbackReason.unknownLength.words))
+        guard storesOpenEndedBodies, let asset = try? proxied(sources, parsed, key) else {
+            return plain(sources, parsed, key, .fellBack(FallbackReason.unknownLength.words))
+        }
+        return asset
     }
 
-    /// Returns an asset of the URL at the proxy, or nil when there is none.
-    private func proxied(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset? {
-        guard let route = proxyRoute(for: sources.url, parsed, key) else { return nil }
+    /// Returns an asset of the URL at the proxy.
+    private func proxied(
+        _ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey
+    ) throws(ProxyRoute.Obstacle) -> CachingAVURLAsset {
+        let route = try proxyRoute(for: sources.url, parsed, key)
         return CachingAVURLAsset(
             url: route.url, options: parsed.forAsset, originalURL: sources.url, key: key, route: .loopback, loader: nil, queue: nil,
             sources: sources, visit: route.visit)

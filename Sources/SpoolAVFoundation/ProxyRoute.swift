@@ -9,21 +9,33 @@ package struct ProxyRoute: Sendable {
     var url: URL
     /// The visit that has to live as long as the player uses the URL, or nil for none.
     var visit: ProxyVisit?
+
+    /// The reason why there is no such place.
+    enum Obstacle: Error {
+        /// The cache has no endpoint, or the endpoint does not serve the URL.
+        case noEndpoint
+        /// Players do not reach the endpoint.
+        case notPermitted
+    }
 }
 
 extension CachingAssetFactory {
-    /// Returns the place of a resource at the cache's loopback endpoint, or nil when there is none.
+    /// Returns the place of a resource at the cache's loopback endpoint.
     ///
     /// At a proxy of `SpoolProxy` with a token, the asset has a place of its own: its key, fields,
     /// cookies and networks apply to every request there, also to those of segments.
-    func proxyRoute(for url: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> ProxyRoute? {
-        guard let endpoint = cache.loopback ?? (startsProxy ? door.proxy(of: cache) : nil) else { return nil }
-        if let visit = (endpoint as? ProxyServer)?.visit(settings(for: url, parsed, key)),
-            let place = visit.url(for: url.absoluteString).flatMap({ URL(string: $0) })
-        {
-            return ProxyRoute(url: place, visit: visit)
+    func proxyRoute(for url: URL, _ parsed: AssetOptions, _ key: ResourceKey) throws(ProxyRoute.Obstacle) -> ProxyRoute {
+        guard let endpoint = cache.loopback ?? (startsProxy ? door.proxy(of: cache, host: loopback.host) : nil) else { throw .noEndpoint }
+        if let server = endpoint as? ProxyServer {
+            guard let host = door.host(of: server, loopback) else { throw .notPermitted }
+            if let visit = server.visit(settings(for: url, parsed, key)),
+                let place = visit.url(for: url.absoluteString, host: host).flatMap({ URL(string: $0) })
+            {
+                return ProxyRoute(url: place, visit: visit)
+            }
         }
-        return endpoint.url(for: url.absoluteString).flatMap { URL(string: $0) }.map { ProxyRoute(url: $0) }
+        guard let place = endpoint.url(for: url.absoluteString).flatMap({ URL(string: $0) }) else { throw .noEndpoint }
+        return ProxyRoute(url: place)
     }
 
     private func settings(for url: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> VisitSettings {

@@ -43,6 +43,8 @@ public final class ProxyServer: LoopbackEndpoint {
         /// The threads of the proxy's loops. The first one accepts connections.
         var threads: [LoopThread] = []
         var port: UInt16?
+        /// The hosts by which players on this machine reach the proxy, the best one first.
+        var hosts: [String] = []
         /// The number of this proxy's entry in the cache's bounds on reachable origins.
         var bound: Int?
     }
@@ -83,10 +85,11 @@ public final class ProxyServer: LoopbackEndpoint {
             let (server, events, visits) = server(on: threads.map(\.loop))
             let addresses = try listen(server)
             let bound = cache.bounds.set(rules.reach)
+            let hosts = hosts(listening: addresses)
             state.withLock {
                 $0 = State(
                     visits: visits, isStarted: true, server: server, events: events, threads: threads, port: addresses.first?.port,
-                    bound: bound)
+                    hosts: hosts, bound: bound)
             }
             onLoops(every: .seconds(RecentTraffic.stepSeconds)) { [traffic, weak cache, weak listing] in
                 if let cache { traffic.end(cache.statistics) }
@@ -107,6 +110,14 @@ public final class ProxyServer: LoopbackEndpoint {
         var threads = [first]
         while threads.count < options.loopCount { threads.append(try LoopThread(name: "spool-proxy-\(threads.count + 1)")) }
         return threads
+    }
+
+    /// Returns the hosts for the URLs of players. A player tries both addresses of `localhost`, so
+    /// the name stands for the proxy only if no other program can have the second one.
+    private func hosts(listening addresses: [SocketAddress]) -> [String] {
+        if listensEverywhere { return [SocketAddress.loopback(like: options.host)] }
+        guard options.host.lowercased() == "localhost" else { return [options.host] }
+        return addresses.count > 1 || !Socket.hasIPv6Loopback ? [options.host, "127.0.0.1"] : ["127.0.0.1"]
     }
 
     private func listen(_ server: HTTPServer) throws(SystemError) -> [SocketAddress] {
@@ -184,8 +195,7 @@ public final class ProxyServer: LoopbackEndpoint {
     package func visit(_ settings: VisitSettings) -> ProxyVisit? {
         let (known, loopCount) = state.withLock { ($0.visits, $0.threads.count) }
         guard let visits = known else { return nil }
-        let random = cache.environment.random
-        let token = String(random.next(), radix: 36) + String(random.next(), radix: 36)
+        let token = randomWord()
         let (rules, prefix, time) = (rules.with(token: token), "/\(token)/", cache.environment.time)
         let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: { time.wallNow })
         let pages = OwnPages(cache: cache, listing: listing, demoTracks: [], secret: nil) { _ in nil }
@@ -200,9 +210,26 @@ public final class ProxyServer: LoopbackEndpoint {
     }
 
     /// Returns the URL by which the player with this token gets the resource.
-    func url(for original: String, token: String) -> String? {
-        let host = listensEverywhere ? SocketAddress.loopback(like: options.host) : options.host
-        return baseURL(host: host, token: token).flatMap { rules.proxied(original, prefix: $0) }
+    func url(for original: String, token: String, host: String?) -> String? {
+        (host ?? hosts.first).flatMap { baseURL(host: $0, token: token) }.flatMap { rules.proxied(original, prefix: $0) }
+    }
+
+    /// Begins to answer a random path with a random word, so that a client can prove that it
+    /// reaches this proxy and no other program.
+    ///
+    /// - Returns: The word and its path, or nil while the proxy does not listen, with a fixed
+    ///   origin, and without a token.
+    package func echo() -> ProxyEcho? {
+        let (known, loopCount) = state.withLock { ($0.visits, $0.threads.count) }
+        guard let visits = known else { return nil }
+        let (token, word) = (randomWord(), randomWord())
+        visits.begin(token, Array(repeating: EchoHandler(word: word), count: loopCount))
+        return ProxyEcho(word: word, token: token, server: self, visits: visits)
+    }
+
+    private func randomWord() -> String {
+        let random = cache.environment.random
+        return String(random.next(), radix: 36) + String(random.next(), radix: 36)
     }
 
     /// Closes the listener and every connection, and returns once that is done. Idempotent. The
@@ -235,10 +262,12 @@ public final class ProxyServer: LoopbackEndpoint {
 
     /// The base URL of the proxy, such as `http://127.0.0.1:8080/`, with the token if there is one,
     /// or nil while the proxy does not listen. It uses loopback where the proxy listens on every
-    /// address.
-    public var baseURL: String? {
-        baseURL(host: listensEverywhere ? SocketAddress.loopback(like: options.host) : options.host)
-    }
+    /// address, and 127.0.0.1 instead of `localhost` where another program has the port of ::1.
+    public var baseURL: String? { hosts.first.flatMap { baseURL(host: $0) } }
+
+    /// The hosts by which players on this machine reach the proxy, the best one first. Empty while
+    /// the proxy does not listen.
+    package var hosts: [String] { state.withLock { $0.hosts } }
 
     /// The URL of the status page, or nil while the proxy does not listen. With a fixed origin the
     /// URL contains a secret, which hides the page from the site's scripts.
@@ -285,7 +314,7 @@ public final class ProxyServer: LoopbackEndpoint {
 
     private func baseURL(host: String) -> String? { baseURL(host: host, token: options.token) }
 
-    private func baseURL(host: String, token: String?) -> String? {
+    func baseURL(host: String, token: String?) -> String? {
         guard let port = state.withLock({ $0.port }) else { return nil }
         let host = host.contains(":") ? "[\(host)]" : host
         return "http://\(host):\(port)" + (token.map { "/\($0)/" } ?? "/")

@@ -42,19 +42,56 @@ package final class ProxyVisit: Sendable {
 
     /// Returns the URL by which the player gets a resource, or nil while the proxy does not listen
     /// and for a resource that it does not serve.
-    package func url(for original: String) -> String? { server.url(for: original, token: token) }
+    ///
+    /// - Parameter host: One of the proxy's `hosts`, or nil for the best one.
+    package func url(for original: String, host: String? = nil) -> String? { server.url(for: original, token: token, host: host) }
 }
 
-/// The routers of the players with settings of their own: one router for each loop of the proxy.
-final class ProxyVisits: Sendable {
-    private let routers = Locked<[String: [ProxyRouter]]>([:])
+/// A path of the proxy that answers with a word, for as long as this object lives.
+package final class ProxyEcho: Sendable {
+    /// The body of the answer.
+    package let word: String
+    private let token: String
+    private let server: ProxyServer
+    private let visits: ProxyVisits
 
-    func begin(_ token: String, _ routers: [ProxyRouter]) { self.routers.withLock { $0[token] = routers } }
+    init(word: String, token: String, server: ProxyServer, visits: ProxyVisits) {
+        self.word = word
+        self.token = token
+        self.server = server
+        self.visits = visits
+    }
+
+    deinit { visits.end(token) }
+
+    /// Returns the URL of the path at one of the proxy's `hosts`, or nil while it does not listen.
+    package func url(host: String) -> String? { server.baseURL(host: host, token: token) }
+}
+
+/// Answers every request with a word.
+final class EchoHandler: Handler {
+    private let word: String
+
+    init(word: String) { self.word = word }
+
+    func respond(to request: RequestHead, on exchange: Exchange) {
+        var fields = HTTPFields()
+        fields[.contentType] = "text/plain"
+        fields[.cacheControl] = "no-store"
+        exchange.respond(Response(200, fields: fields, body: .bytes(Array(word.utf8))))
+    }
+}
+
+/// The handlers of the players with settings of their own: one for each loop of the proxy.
+final class ProxyVisits: Sendable {
+    private let routers = Locked<[String: [any Handler]]>([:])
+
+    func begin(_ token: String, _ routers: [any Handler]) { self.routers.withLock { $0[token] = routers } }
 
     func end(_ token: String) { routers.withLock { $0[token] = nil } }
 
     /// Returns the router of a token on the loop with this position, or nil for another token.
-    func router(of token: String, loop: Int) -> ProxyRouter? { routers.withLock { $0[token]?[loop] } }
+    func router(of token: String, loop: Int) -> (any Handler)? { routers.withLock { $0[token]?[loop] } }
 }
 
 /// Sends each request on one loop to the router of its token.
@@ -75,7 +112,7 @@ final class VisitRouter: Handler {
 
     func bodySink(for request: RequestHead) -> (any BodySink)? { router(for: request).bodySink(for: request) }
 
-    private func router(for request: RequestHead) -> ProxyRouter {
+    private func router(for request: RequestHead) -> any Handler {
         if request.path.hasPrefix(mainPrefix) { return main }
         let token = request.path.dropFirst().prefix { $0 != "/" && $0 != "?" }
         return visits.router(of: String(token), loop: loop) ?? main

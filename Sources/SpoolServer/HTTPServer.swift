@@ -54,7 +54,8 @@ package final class HTTPServer: @unchecked Sendable {
     /// runs.
     ///
     /// May be called from any thread. For `localhost` the IPv4 address must be free. The IPv6
-    /// address is left out when it cannot be bound (no IPv6, or another program has the port).
+    /// address is left out when it cannot be bound (no IPv6, or another program has the port). For
+    /// port 0 another port is tried while another program has it, at most `maxPortTries` times.
     ///
     /// - Returns: The bound addresses, with the port that the system chose for port 0.
     package func listen(host: String, port: UInt16) throws(SystemError) -> [SocketAddress] {
@@ -62,12 +63,29 @@ package final class HTTPServer: @unchecked Sendable {
         guard let first = wanted.first else {
             throw SystemError(code: EINVAL, operation: "listen", subject: "\(host) (neither an address nor localhost)")
         }
-        var bound = [try open(first)]
-        for address in wanted.dropFirst() {
-            var address = address
-            address.port = bound[0].port
-            do throws(SystemError) { bound.append(try open(address)) } catch { continue }
+        var tries = port == 0 && wanted.count > 1 ? Self.maxPortTries : 1
+        while true {
+            tries -= 1
+            let socket = try Socket.listening(on: first)
+            let bound = socket.localAddress ?? first
+            guard var second = wanted.dropFirst().first else { return [listen(on: socket.release(), bound)] }
+            second.port = bound.port
+            do throws(SystemError) {
+                let other = try Socket.listening(on: second)
+                return [listen(on: socket.release(), bound), listen(on: other.release(), second)]
+            } catch {
+                // The next try closes this socket, and the system chooses another port.
+                if error.meansAddressInUse, tries > 0 { continue }
+                return [listen(on: socket.release(), bound)]
+            }
         }
+    }
+
+    /// The most ports that are tried until both addresses of `localhost` have the same one.
+    private static let maxPortTries = 16
+
+    private func listen(on descriptor: Int32, _ bound: SocketAddress) -> SocketAddress {
+        loop.post { self.accept(on: Socket(owning: descriptor), bound) }
         return bound
     }
 
@@ -75,16 +93,7 @@ package final class HTTPServer: @unchecked Sendable {
     ///
     /// May be called from any thread. The server closes the socket when it stops.
     package func listen(on descriptor: Int32, _ address: SocketAddress) -> [SocketAddress] {
-        loop.post { self.accept(on: Socket(owning: descriptor), address) }
-        return [address]
-    }
-
-    private func open(_ address: SocketAddress) throws(SystemError) -> SocketAddress {
-        let socket = try Socket.listening(on: address)
-        let bound = socket.localAddress ?? address
-        let descriptor = socket.release()
-        loop.post { self.accept(on: Socket(owning: descriptor), bound) }
-        return bound
+        [listen(on: descriptor, address)]
     }
 
     func accepted(_ socket: consuming Socket) {

@@ -224,7 +224,7 @@ final class Engine: Sendable {
         // resource keeps one.
         let quota = self.limits.current.quotaBytes ?? .max
         limits.readAheadBytes = min(configuration.fetching.readAheadBytes, max(65_536, quota / 4))
-        limits.keptBehindBytes = min(limits.keptBehindBytes, quota / 8)
+        limits.fit(quotaBytes: quota)
         // So does a write: one of almost the whole quota would push out everything else, beginnings
         // included.
         let segmentBytes = max(Piece.blockBytes, min(1 << 20, quota / 8) / Piece.blockBytes * Piece.blockBytes)

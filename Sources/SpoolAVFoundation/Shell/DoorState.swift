@@ -30,6 +30,14 @@ package final class DoorState: PlayerDoor {
     private let state = Locked(State())
     /// The proxy that playlists started.
     private let proxy = Locked<ProxyServer?>(nil)
+    private let reach = Locked<Reach?>(nil)
+
+    /// The host by which players reach a proxy, as long as the network stays the same.
+    private struct Reach {
+        weak var server: ProxyServer?
+        var network: Int
+        var host: String?
+    }
 
     /// Creates the state of a cache whose players remember nothing.
     package init() {}
@@ -39,10 +47,11 @@ package final class DoorState: PlayerDoor {
     /// Returns the proxy of the cache's playlists, and starts it at the first call.
     ///
     /// - Returns: Nil when it cannot listen. The reason is an event, and the next call tries again.
-    func proxy(of cache: MediaCache) -> ProxyServer? {
+    func proxy(of cache: MediaCache, host: String) -> ProxyServer? {
         if let running = proxy.withLock({ $0 }) { return running }
         let random = cache.environment.random
         var options = ProxyOptions()
+        options.host = host
         options.token = String(random.next(), radix: 36) + String(random.next(), radix: 36)
         let started: ProxyServer
         do {
@@ -62,6 +71,16 @@ package final class DoorState: PlayerDoor {
         }
         cache.loopback = started
         return started
+    }
+
+    /// Returns the host by which players reach a proxy, or nil when they do not. Checked once for
+    /// each state of the network.
+    func host(of server: ProxyServer, _ rules: LoopbackRules) -> String? {
+        let (known, network) = (reach.withLock { $0 }, rules.network())
+        if let known, known.server === server, known.network == network { return known.host }
+        let host = rules.host(of: server)
+        reach.withLock { $0 = Reach(server: server, network: network, host: host) }
+        return host
     }
 
     package func cacheCloses() {

@@ -75,4 +75,11 @@ package struct SessionLimits: Hashable, Sendable {
 
     /// Creates the limits with their defaults.
     package init() {}
+
+    /// Lowers limits to their shares of a quota. A radio has no end, and could fill the store for
+    /// hours.
+    package mutating func fit(quotaBytes: Int64) {
+        keptBehindBytes = min(keptBehindBytes, quotaBytes / 8)
+        openEndedBytes = min(openEndedBytes, quotaBytes / 10)
+    }
 }

@@ -48,6 +48,17 @@ package struct Socket: ~Copyable {
         return socket
     }
 
+    /// Whether this machine has ::1, the second address of `localhost`.
+    package static var hasIPv6Loopback: Bool {
+        guard let address = SocketAddress(literal: "::1", port: 0) else { return false }
+        do throws(SystemError) {
+            _ = try Socket.listening(on: address)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// The address that the socket is bound to.
     package var localAddress: SocketAddress? {
         SocketAddress { getsockname(descriptor, $0, $1) }

@@ -219,7 +219,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
             unreachableTicks = 0
             return false
         }
-        let isReachable = ["http", "https"].contains(url.scheme ?? "") && url.host != "127.0.0.1"
+        let isReachable = ["http", "https"].contains(url.scheme ?? "") && !["127.0.0.1", "localhost"].contains(url.host ?? "")
         unreachableTicks = isReachable ? 0 : unreachableTicks + 1
         guard unreachableTicks > Self.ticksOfReceiver else { return false }
         feeder.fail(AVError.nsError(.contentIsUnavailable))

@@ -133,6 +133,9 @@ open class URLSession: NSObject, @unchecked Sendable {
     }
     public init(configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?) {}
     open func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError("declaration") }
+    open func dataTask(
+        with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+    ) -> URLSessionDataTask { fatalError("declaration") }
     open func downloadTask(with request: URLRequest) -> URLSessionDownloadTask { fatalError("declaration") }
     open func getAllTasks(completionHandler: @escaping @Sendable ([URLSessionTask]) -> Void) {}
     open func finishTasksAndInvalidate() {}

@@ -13,8 +13,7 @@ import Testing
 
     private static func scene(_ behaviour: OriginBehaviour = chunked) throws -> (ProxyScene, CachingAssetFactory, PlaybackWorld) {
         let scene = try ProxyScene(behaviours: ["/song.mp3": behaviour])
-        var factory = CachingAssetFactory(cache: scene.cache)
-        factory.storesOpenEndedBodies = true
+        let factory = CachingAssetFactory(cache: scene.cache)
         return (scene, factory, PlaybackWorld(time: SystemTime(), random: SystemRandom()))
     }
 
@@ -73,7 +72,18 @@ import Testing
         try await scene.close()
     }
 
-    @Test func `an app that permits no loopback plays such a body from its original URL`() async throws {
+    @Test func `a body without length plays from its original URL where players do not reach the proxy`() async throws {
+        var (scene, factory, world) = try Self.scene()
+        factory.loopback = LoopbackRules(host: "localhost", permitsAddresses: false) { _, _, report in report(false) }
+        let url = try scene.url("/song.mp3")
+        let asset = factory.asset(for: url)
+        #expect(await ProxyScene.redirects(of: asset, count: 1, world) == [url])
+        guard case .original(.fellBack) = factory.asset(for: url).route else { Issue.record("it is cached"); return }
+        withExtendedLifetime(asset) {}
+        try await scene.close()
+    }
+
+    @Test func `an app that does not want it plays such a body from its original URL`() async throws {
         var (scene, factory, world) = try Self.scene()
         factory.storesOpenEndedBodies = false
         let url = try scene.url("/song.mp3")

@@ -104,4 +104,76 @@ import Testing
         withExtendedLifetime((asset, list)) {}
         try await scene.close()
     }
+
+    // MARK: App Transport Security
+
+    /// The rules of an app on iOS 17, whose Info.plist permits loopback or not.
+    private static func rules(
+        permitsAddresses: Bool = false, asked: Locked<[URL]> = Locked([]), answer: @escaping @Sendable (URL) -> String?
+    ) -> LoopbackRules {
+        LoopbackRules(host: "localhost", permitsAddresses: permitsAddresses) { url, word, report in
+            asked.withLock { $0.append(url) }
+            report(answer(url) == word)
+        }
+    }
+
+    /// Gets a URL at the proxy, and returns the body. Nil stands for a refusal by the system.
+    private static func body(_ url: URL) -> String? {
+        guard let text = try? ProxyScene.get(url) else { return nil }
+        return text.split(separator: "\r\n\r\n").last.map(String.init)
+    }
+
+    @Test func `a playlist plays by the name localhost once a request has proved the way, and each network is asked once`() async throws {
+        let scene = try ProxyScene(["/s/list.m3u8": Self.playlist])
+        var factory = CachingAssetFactory(cache: scene.cache)
+        let asked = Locked<[URL]>([])
+        factory.loopback = Self.rules(asked: asked) { Self.body($0) }
+        let first = factory.asset(for: try scene.url("/s/list.m3u8")), second = factory.asset(for: try scene.url("/s/list.m3u8"))
+        #expect(first.route == .loopback && second.route == .loopback)
+        #expect(first.url.host == "localhost" && second.url.host == "localhost")
+        #expect(try scene.get(first.url).hasPrefix("HTTP/1.1 200"))
+        let paths = asked.withLock { $0 }
+        #expect(paths.count == 1 && paths.allSatisfy { $0.host == "localhost" })
+        factory.loopback.network = { 1 }
+        #expect(factory.asset(for: try scene.url("/s/list.m3u8")).route == .loopback && asked.withLock { $0.count } == 2)
+        // The path of the check ends with it.
+        #expect(try paths.allSatisfy { try scene.get($0).hasPrefix("HTTP/1.1 403") })
+        withExtendedLifetime((first, second)) {}
+        try await scene.close()
+    }
+
+    @Test(arguments: [true, false])
+    func `a playlist gets its original URL where neither the name nor the app permits loopback`(answers: Bool) async throws {
+        let scene = try ProxyScene(["/s/list.m3u8": Self.playlist])
+        var factory = CachingAssetFactory(cache: scene.cache)
+        let asked = Locked<[URL]>([])
+        // Another program has the port, or the system refuses the request.
+        factory.loopback = Self.rules(asked: asked) { _ in answers ? "another program" : nil }
+        let url = try scene.url("/s/list.m3u8")
+        let asset = factory.asset(for: url)
+        #expect(asset.route == .original(.loopbackNotPermitted) && asset.url == url)
+        #expect(scene.reasons == ["a plain asset: loopbackNotPermitted"])
+        let count = asked.withLock { $0.count }
+        #expect(factory.asset(for: url).route == .original(.loopbackNotPermitted))
+        #expect(asked.withLock { $0.count } == count)
+        try await scene.close()
+    }
+
+    @Test func `a check that brings no answer counts as none`() async throws {
+        let scene = try ProxyScene(["/s/list.m3u8": Self.playlist])
+        var factory = CachingAssetFactory(cache: scene.cache)
+        factory.loopback = LoopbackRules(host: "localhost", permitsAddresses: false) { _, _, _ in }
+        #expect(factory.asset(for: try scene.url("/s/list.m3u8")).route == .original(.loopbackNotPermitted))
+        try await scene.close()
+    }
+
+    @Test func `an app that permits loopback plays by the address where the name does not lead to the proxy`() async throws {
+        let scene = try ProxyScene(["/s/list.m3u8": Self.playlist])
+        var factory = CachingAssetFactory(cache: scene.cache)
+        factory.loopback = Self.rules(permitsAddresses: true) { _ in "another program" }
+        let asset = factory.asset(for: try scene.url("/s/list.m3u8"))
+        #expect(asset.route == .loopback && asset.url.host == "127.0.0.1")
+        withExtendedLifetime(asset) {}
+        try await scene.close()
+    }
 }

@@ -12,7 +12,18 @@ import Testing
 final class ProxyScene {
     let origin: RawOrigin
     let cache: MediaCache
+    /// The reasons of the events about resources that play without the cache.
+    var reasons: [String] { events.reasons.withLock { $0 } }
+    private let events = Events()
     private let directory: URL
+
+    private final class Events: EventSink {
+        let reasons = Locked<[String]>([])
+
+        func record(_ event: CacheEvent) {
+            if case .degradedToPassthrough(_, let reason) = event { reasons.withLock { $0.append(reason) } }
+        }
+    }
 
     /// Serves playlists by their paths, and media whose responses a behaviour may change.
     init(_ documents: [String: String] = [:], behaviours: [String: OriginBehaviour] = [:]) throws {
@@ -27,6 +38,7 @@ final class ProxyScene {
         }
         var configuration = Configuration()
         configuration.storage.directory = directory.path
+        configuration.events.append(events)
         cache = try MediaCache(configuration: configuration)
     }
 
@@ -39,7 +51,10 @@ final class ProxyScene {
     func url(_ path: String) throws -> URL { try #require(URL(string: origin.url(path))) }
 
     /// Gets a URL as a player does, and returns head and body.
-    func get(_ url: URL, _ path: String? = nil) throws -> String {
+    func get(_ url: URL, _ path: String? = nil) throws -> String { try Self.get(url, path) }
+
+    /// The same, for a closure that is called on any thread.
+    static func get(_ url: URL, _ path: String? = nil) throws -> String {
         let port = UInt16(url.port ?? 0)
         let request = "GET \(path ?? url.path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\r\n"
         return try LoopbackHTTPClient.perform(request, host: "127.0.0.1", port: port)
