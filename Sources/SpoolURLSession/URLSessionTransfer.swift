@@ -25,17 +25,14 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     /// The number of the task. It stays when the task has ended and the receiver has not taken
     /// everything.
     private var taskNumber: Int?
-    private var hasHead = false
+    /// What the task delivered.
+    private var answer = TaskAnswer()
     /// The times of the request and of its head.
     private var startTime: MonotonicInstant?
     private var headTime: MonotonicInstant?
     /// The measurements of the session, once they came. They come before the end of the task, and
     /// not at all for a transfer that ends itself.
     private var timings: TransferTimings?
-    /// The number of body bytes that the receiver took.
-    private var takenBytes: Int64 = 0
-    /// The length of the body by its head, or nil if the head has none.
-    private var promisedBytes: Int64?
     private var isPaused = false
     /// The number of deliveries of the session so far, by which a stall is noticed.
     private var arrivals = 0
@@ -44,9 +41,6 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     private var keptBytes = 0
     /// The end of the task, while the receiver has not taken everything.
     private var pendingEnd: TransferEnd?
-    #if canImport(Darwin)
-    private var isSuspended = false
-    #endif
 
     /// The most bytes of one call (the contract of `TransferReceiver`).
     private static let maxChunkBytes = 65_536
@@ -175,7 +169,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         guard let receiver, !isCancelled else { return }
         guard let response = response as? HTTPURLResponse else { return finish(.failed(.malformed("this is not HTTP"))) }
         // On Linux, 1xx responses arrive here as well.
-        guard response.statusCode >= 200, !hasHead else { return }
+        guard response.statusCode >= 200 else { return }
         var head = ResponseHead(status: response.statusCode, fields: Self.fields(of: response))
         if let defect = HeadCollector.lengthDefect(of: head.fields) { return finish(.failed(.malformed(defect))) }
         if head.hasCodedBody {
@@ -185,10 +179,11 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
             }
             head = decoded
         }
-        hasHead = true
         headTime = SystemTime().now
         let length = head.fields[.transferEncoding] == nil ? head.fields[.contentLength].flatMap { Int64($0) } : nil
-        promisedBytes = request.method == "HEAD" ? 0 : length
+        if let defect = answer.headReceived(promising: request.method == "HEAD" ? 0 : length) {
+            return finish(.failed(.malformed(defect)))
+        }
         watchForStalls()
         receiver.headReceived(head)
     }
@@ -200,24 +195,18 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     }
 
     func dataReceived(_ data: Data) {
-        guard receiver != nil, !isCancelled, hasHead, pendingEnd == nil, !data.isEmpty else { return }
+        guard receiver != nil, !isCancelled, answer.hasHead, pendingEnd == nil, !data.isEmpty else { return }
+        if let defect = answer.bytesReceived(data.count) { return finish(.failed(.malformed(defect))) }
         arrivals += 1
         kept.append(data)
         keptBytes += data.count
         if !isPaused { deliverKept() }
-        if keptBytes > options.maxBufferedBytes { holdBack() }
-    }
-
-    /// Handles too many kept bytes of a paused receiver.
-    private func holdBack() {
-        #if canImport(Darwin)
-        guard !isSuspended else { return }
-        isSuspended = true
-        task?.suspend()
-        #else
-        pendingEnd = .failed(.truncated(afterBytes: takenBytes + Int64(keptBytes)))
+        // A task is never suspended: the system goes on delivering, and on some systems holds up
+        // other requests of the process. The receiver gets the kept bytes, and asks again from
+        // there.
+        guard keptBytes > options.maxBufferedBytes else { return }
+        pendingEnd = .failed(.truncated(afterBytes: answer.arrivedBytes))
         dropTask()
-        #endif
     }
 
     /// Offers the kept bytes until all are taken or the receiver pauses.
@@ -233,7 +222,6 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
             case .enough: return finish(.cancelled)
             case .taken:
                 hasTaken = true
-                takenBytes += Int64(chunk.count)
                 keptBytes -= chunk.count
                 kept[index] = data.dropFirst(chunk.count)
                 if kept[index].isEmpty { index += 1 }
@@ -242,18 +230,11 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         kept.removeFirst(min(index, kept.count))
         guard self.receiver != nil, !isCancelled else { return }
         if hasTaken { receiver.batchEnded() }
-        resumeTask()
+        endWhenTaken()
     }
 
-    private func resumeTask() {
-        guard kept.isEmpty else { return }
-        #if canImport(Darwin)
-        if isSuspended {
-            isSuspended = false
-            task?.resume()
-        }
-        #endif
-        if let pendingEnd { finish(pendingEnd) }
+    private func endWhenTaken() {
+        if kept.isEmpty, let pendingEnd { finish(pendingEnd) }
     }
 
     func measured(_ timings: TransferTimings) { self.timings = timings }
@@ -262,7 +243,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     private var measurements: TransferTimings? {
         if let timings { return timings }
         guard let startTime else { return nil }
-        var timings = TransferTimings(total: .nanoseconds(SystemTime().now - startTime), receivedBytes: takenBytes + Int64(keptBytes))
+        var timings = TransferTimings(total: .nanoseconds(SystemTime().now - startTime), receivedBytes: answer.arrivedBytes)
         timings.firstByte = headTime.map { .nanoseconds($0 - startTime) }
         return timings
     }
@@ -272,18 +253,17 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         // There is no task to cancel any more.
         task = nil
         pendingEnd = end(error)
-        if !isPaused { resumeTask() }
+        if !isPaused { endWhenTaken() }
     }
 
     private func end(_ error: (any Error)?) -> TransferEnd {
-        let arrived = takenBytes + Int64(keptBytes)
         guard let error else {
-            guard hasHead else { return .failed(.truncated(afterBytes: 0)) }
-            return arrived < promisedBytes ?? 0 ? .failed(.truncated(afterBytes: arrived)) : .complete
+            guard answer.hasHead else { return .failed(.truncated(afterBytes: 0)) }
+            return answer.isShort ? .failed(.truncated(afterBytes: answer.arrivedBytes)) : .complete
         }
         // On Linux, a 401 with an unanswered challenge is an error, after all of it has come.
-        if hasHead, arrived == promisedBytes { return .complete }
-        return .failed(.urlSession(error, bodyBytes: hasHead ? arrived : nil))
+        if answer.isWhole { return .complete }
+        return .failed(.urlSession(error, bodyBytes: answer.hasHead ? answer.arrivedBytes : nil))
     }
 
     /// Calls the receiver with the end, once, and releases the task. A cancelled transfer always

@@ -17,9 +17,13 @@ internal import FoundationNetworking
 ///   ranges do not count decoded bytes.
 /// - It goes on calling the delegate after `cancel`. A transfer that is over is forgotten at once,
 ///   so these calls have no effect.
-/// - On Linux, `suspend` closes the connection and `resume` asks again from the start, so they are
-///   not used there. If an origin sends more than `maxBufferedBytes` to a paused receiver, the
-///   receiver gets the kept bytes and then `.truncated`, and may ask again from there.
+/// - `suspend` is not used. On Apple's systems it stops a delivery late or not at all, and a task
+///   that is suspended for long can hold up other requests of the process. On Linux it closes the
+///   connection, and `resume` asks again from the start. If an origin sends more than
+///   `maxBufferedBytes` to a paused receiver, the task is cancelled. The receiver gets the kept
+///   bytes and then `.truncated`, and may ask again from there.
+/// - The system may repeat a request by itself. A second response on one task, or more bytes than
+///   the length promises, ends with `.malformed`.
 /// - On Linux, a truncated body has an unspecific error code. The number of received bytes decides,
 ///   and not the code.
 package final class URLSessionTransport: Transport {

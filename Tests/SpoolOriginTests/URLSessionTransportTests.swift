@@ -195,9 +195,22 @@ struct URLSessionTransportTests {
         }
     }
 
-    #if os(Linux)
-    /// A pause can't stop the origin here. The buffer for the receiver is bounded, and the receiver
-    /// can continue with a new request.
+    @Test func `a second response on one request, and more bytes than promised, end a transfer as malformed`() {
+        var answer = TaskAnswer()
+        #expect(answer.headReceived(promising: 10) == nil)
+        #expect(answer.bytesReceived(6) == nil && answer.isShort && !answer.isWhole)
+        #expect(answer.headReceived(promising: 10) != nil)
+        #expect(answer.bytesReceived(5) != nil && answer.arrivedBytes == 6)
+        #expect(answer.bytesReceived(4) == nil && answer.isWhole && !answer.isShort)
+        #expect(answer.bytesReceived(1) != nil)
+        var unbounded = TaskAnswer()
+        #expect(unbounded.headReceived(promising: nil) == nil)
+        #expect(unbounded.bytesReceived(1 << 40) == nil && unbounded.bytesReceived(.max) != nil)
+        #expect(!unbounded.isShort && !unbounded.isWhole)
+    }
+
+    /// A pause can't stop the origin. The buffer for the receiver is bounded, and the receiver can
+    /// continue with a new request.
     @Test func `an origin that sends too much during a pause is cut off`() throws {
         var options = URLSessionTransportOptions.patient
         options.maxBufferedBytes = 1_000_000
@@ -214,5 +227,4 @@ struct URLSessionTransportTests {
             #expect(probe.value.violations == [])
         }
     }
-    #endif
 }
