@@ -19,7 +19,8 @@ import SwiftUI
     @Published private(set) var downloaded: [URL: Double] = [:]
 
     private let cache: MediaCache
-    private let player: CachingQueuePlayer
+    private let player = AVPlayer()
+    private let observer: PlaybackObserver
     private let lifecycle: AppLifecycle
     private var downloads: [URL: Task<Void, Never>] = [:]
     private var following: Task<Void, Never>?
@@ -27,10 +28,10 @@ import SwiftUI
     init(episodes: [Episode], cache: MediaCache) {
         self.episodes = episodes
         self.cache = cache
-        player = cache.queuePlayer(items: [])
+        observer = PlaybackObserver(player: player)
         lifecycle = cache.followAppLifecycle()
-        following = Task { [weak self, player] in
-            for await state in player.playback.states { self?.state = state }
+        following = Task { [weak self, observer] in
+            for await state in observer.states { self?.state = state }
         }
     }
 

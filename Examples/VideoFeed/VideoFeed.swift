@@ -13,22 +13,22 @@ import SwiftUI
     private static let secondsAhead = 4.0
 
     let films: [URL]
-    let player: CachingQueuePlayer
+    let player = AVPlayer()
+    private let observer: PlaybackObserver
     private let cache: MediaCache
     private var preloads: [URL: Preload] = [:]
 
     init(films: [URL], cache: MediaCache) {
         self.films = films
         self.cache = cache
-        player = cache.queuePlayer(items: [])
-        player.actionAtItemEnd = .pause
+        observer = PlaybackObserver(player: player)
     }
 
     /// Plays a film, and preloads those after it. A preload pauses by itself while the player waits
     /// for bytes.
     func show(_ index: Int) {
         player.replaceCurrentItem(with: cache.playerItem(for: films[index]))
-        player.playback.play()
+        observer.play()
         let ahead = films.dropFirst(index + 1).prefix(Self.filmsAhead)
         preloads = preloads.filter { ahead.contains($0.key) }
         for film in ahead where preloads[film] == nil {

@@ -27,8 +27,8 @@ extension AppleDeclaration {
     /// The public declarations of the double, and of Network.
     static func declared() -> [AppleDeclaration] {
         let directories = ["Asset", "Loader", "Player"].map { "Tests/AVFoundationDouble/" + $0 } + ["Tests/AppleDeclarations/Network"]
-        // Times and observations are reduced to the parts in use, and declared as the double needs them.
-        let reduced = ["CMTime.swift", "KeyValueObservation.swift"]
+        // Times, observations and the types of settings are reduced to the parts in use.
+        let reduced = ["CMTime.swift", "KeyValueObservation.swift", "ItemSettings.swift"]
         let files = PackageDirectory.files(below: directories, extensions: ["swift"]).filter { file in
             !reduced.contains { file.path.hasSuffix($0) }
         }

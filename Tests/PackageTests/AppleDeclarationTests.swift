@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The declarations of Apple's frameworks that stand for the SDK on Linux, against the table of them
-/// (`Tests/AppleDeclarations/declarations.md`).
+/// The declarations of Apple's frameworks that stand for the SDK on Linux, against the table of
+/// them (`Tests/AppleDeclarations/declarations.md`).
 struct AppleDeclarationTests {
     @Test func `the double has the isolation and the availability of the table, and no declaration without a row`() {
         let declared = Set(AppleDeclaration.declared()), listed = Set(AppleDeclaration.table().map(\.declaration))

@@ -1,6 +1,7 @@
 #if !os(watchOS)
 public import AVFoundation
 public import Spool
+public import SpoolCore
 package import SpoolSystem
 
 /// A queue player with its observer, so that a stall, AirPlay and the items of the queue need no
@@ -59,9 +60,15 @@ extension MediaCache {
     /// player.play()
     /// ```
     ///
-    /// The audio session, interruptions and remote commands stay with the app.
-    @MainActor public func player(for url: URL, headers: [String: String] = [:], options: [String: Any]? = nil) -> CachingQueuePlayer {
-        queuePlayer(items: [playerItem(for: url, headers: headers, options: options)])
+    /// The player is a plain `AVPlayer`: at the end of the item it pauses on the last frame. It
+    /// keeps its observer (`playbackObserver`). The audio session, interruptions and remote commands
+    /// stay with the app. The parameters are those of `asset(for:)`.
+    @MainActor public func player(
+        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
+    ) -> AVPlayer {
+        let player = AVPlayer(playerItem: playerItem(for: url, key: key, headers: headers, options: options))
+        objc_setAssociatedObject(player, ObserverAttachment.pointer, PlaybackObserver(player: player), .OBJC_ASSOCIATION_RETAIN)
+        return player
     }
 
     /// Returns a queue player with an observer. Later items yield to the one that plays, and items
@@ -76,5 +83,20 @@ extension MediaCache {
         _ = player.playback
         return player
     }
+}
+
+extension AVPlayer {
+    /// The observer of a player that a cache made (`MediaCache.player(for:)`,
+    /// `MediaCache.queuePlayer(items:)`), or nil for another player.
+    @MainActor public var playbackObserver: PlaybackObserver? {
+        if let queue = self as? CachingQueuePlayer { return queue.playback }
+        return objc_getAssociatedObject(self, ObserverAttachment.pointer) as? PlaybackObserver
+    }
+}
+
+/// The key of a player's observer among its associated objects.
+private final class ObserverAttachment: Sendable {
+    private static let object = ObserverAttachment()
+    static var pointer: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()) }
 }
 #endif

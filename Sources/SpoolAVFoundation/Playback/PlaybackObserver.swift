@@ -19,7 +19,8 @@ package import SpoolSystem
 /// Create one observer for each player and keep it as long as it has to work. It does not retain
 /// the player. For items that the cache serves it sets `automaticallyWaitsToMinimizeStalling`: to
 /// false while they play, as AVFoundation's headers advise for delegates that load media, and to
-/// true after a stall. Other items have the value that the player had before.
+/// true after a stall. Other items have the value that the player had before. `stallHandling`
+/// leaves that to AVPlayer.
 ///
 /// The observer never starts a player that the user, the app or the system paused.
 @MainActor public final class PlaybackObserver {
@@ -41,8 +42,17 @@ package import SpoolSystem
     /// The state of the player.
     public private(set) var state = PlaybackState.idle
     /// Whether playback goes on after a stall, at its rate, once there are enough bytes. A pause in
-    /// the meantime counts, whoever pauses the player.
+    /// the meantime counts, whoever pauses the player. A stop without AVFoundation's notification
+    /// of a stall counts as a pause.
     public var resumesAfterStall = true
+    /// The part that handles stalls of items that the cache serves. A change takes effect at once.
+    public var stallHandling = StallHandling.observer {
+        didSet {
+            guard stallHandling != oldValue, let player else { return }
+            beginHandlingStalls(of: watched, player)
+            look()
+        }
+    }
     /// The source for a player that is sent to an AirPlay receiver, which fetches the bytes itself.
     /// With nil, the app handles that.
     public var externalPlayback: ExternalPlaybackRoute? = .original
@@ -57,8 +67,9 @@ package import SpoolSystem
     }
 
     /// Called when the observer has replaced an item by another one of the same media: for an
-    /// AirPlay receiver, back, and when `play()` creates a failed item again. Move outputs, the
-    /// audio mix and observers of your own to the new item.
+    /// AirPlay receiver, back, and when `play()` creates a failed item again. The new item has the
+    /// position and the settings of the old one. Move outputs, observers, a media selection and
+    /// the metadata of AVKit to it.
     public var onReplacement: ((_ old: AVPlayerItem, _ new: AVPlayerItem) -> Void)?
 
     /// The broadcast behind `states`.
@@ -195,9 +206,7 @@ package import SpoolSystem
         nudges = 0
         itemWatch = []
         notices = nil
-        let isCached = AssetLoader.of(item) != nil
-        recovery.itemChanged(rate: player.rate, isCached: isCached)
-        player.automaticallyWaitsToMinimizeStalling = isCached ? false : waitsByDefault
+        beginHandlingStalls(of: item, player)
         itemBroadcast.send(item.map(CurrentItem.init))
         guard let item else { return }
         lastWatched = ObjectIdentifier(item)
@@ -209,15 +218,11 @@ package import SpoolSystem
     private func watch(_ item: AVPlayerItem) {
         let look = later { $0.look() }
         let name = ObjectIdentifier(item)
-        let emptied = later { $0.bufferEmptied(name) }
         itemWatch = [
             item.observe(\.status) { _, _ in look() },
             item.observe(\.duration) { _, _ in look() },
             item.observe(\.isPlaybackLikelyToKeepUp) { _, _ in look() },
             item.observe(\.isPlaybackBufferFull) { _, _ in look() },
-            item.observe(\.isPlaybackBufferEmpty, options: [.new]) { _, change in
-                if change.newValue == true { emptied() }
-            },
         ]
         let notices = NoticeTokens()
         // A late notification of an earlier item must not change the state of this one.
@@ -252,37 +257,35 @@ package import SpoolSystem
     }
 
     private func stalled(_ item: ObjectIdentifier) {
-        guard isWatched(item), AssetLoader.of(watched) != nil else { return look() }
+        guard isWatched(item), handlesStalls(of: watched) else { return look() }
         rateChanged(.unknown)
         // A player that has stopped may have been paused in this turn of the main queue.
-        if recovery.hasStopped { later { $0.settle(isEmpty: true) }() } else { perform(recovery.stalled()) }
+        if recovery.hasStopped { later { $0.settle() }() } else { perform(recovery.stalled()) }
         look()
     }
 
     // MARK: Stalls
 
-    private func rateChanged(_ cause: StallRecovery.Cause) {
-        guard let player, let item = player.currentItem, item === watched, AssetLoader.of(item) != nil else { return }
-        let hadStopped = recovery.hasStopped
-        perform(recovery.rateChanged(to: player.rate, cause))
-        // The reason of a stop may be reported in this turn of the main queue.
-        if recovery.hasStopped, !hadStopped { later { $0.settle() }() }
+    private func beginHandlingStalls(of item: AVPlayerItem?, _ player: AVPlayer) {
+        let isHandled = handlesStalls(of: item)
+        recovery.itemChanged(rate: player.rate, isCached: isHandled)
+        player.automaticallyWaitsToMinimizeStalling = isHandled ? false : waitsByDefault
     }
 
-    private func settle(isEmpty: Bool? = nil) {
-        guard let item = watched else { return }
+    private func handlesStalls(of item: AVPlayerItem?) -> Bool { stallHandling == .observer && AssetLoader.of(item) != nil }
+
+    private func rateChanged(_ cause: StallRecovery.Cause) {
+        guard let player, let item = player.currentItem, item === watched, handlesStalls(of: item) else { return }
+        perform(recovery.rateChanged(to: player.rate, cause))
+    }
+
+    /// Decides about a stop with a notification of a stall, once a request in the same turn of the
+    /// main queue would be known.
+    private func settle() {
         // The app may have set another rate in this turn.
         rateChanged(.unknown)
-        perform(recovery.settled(isEmpty: isEmpty ?? item.isPlaybackBufferEmpty))
+        if recovery.hasStopped { perform(recovery.stalled()) }
         look()
-    }
-
-    /// A player that stops at an empty buffer may have bytes again before its stop is decided, for
-    /// example from the disk. The decision waits a turn, like every one about a stop: a pause that
-    /// was requested is known by then.
-    private func bufferEmptied(_ item: ObjectIdentifier) {
-        guard isWatched(item), recovery.hasStopped else { return }
-        later { $0.settle(isEmpty: true) }()
     }
 
     private func audioLost() {
@@ -432,6 +435,7 @@ package import SpoolSystem
 
     private func replace(_ item: AVPlayerItem, with new: AVPlayerItem, in player: AVPlayer) {
         let (time, rate) = (item.currentTime(), player.rate)
+        item.copySettings(to: new)
         if time.seconds.isFinite, time.seconds > 0 { new.seek(to: time, completionHandler: nil) }
         if let queue = player as? AVQueuePlayer {
             guard queue.canInsert(new, after: item) else { return }

@@ -1,7 +1,8 @@
 /// Decides what an observer does with a player whose item ran out of bytes.
 ///
 /// A player that does not wait by itself stops at an empty buffer: its rate becomes 0, as after a
-/// pause. The machine distinguishes the two. After a stall it lets the player wait at the rate that
+/// pause. Only AVFoundation's notification of a stall distinguishes the two, so a stop without it
+/// stays a stop. After a stall it lets the player wait at the rate that
 /// it had. A waiting player keeps the intent to play in its own rate: a pause by the user, the app
 /// or the system sets the rate to 0, and the machine then does nothing more. So it never starts a
 /// player that was paused.
@@ -14,7 +15,8 @@ package struct StallRecovery: Hashable, Sendable {
         case idle
         /// The player plays at a rate. Next: `.waiting`, `.stopped`, `.idle`.
         case playing(rate: Float)
-        /// The rate became 0, for no reason that is known yet. Next: `.waiting`, `.playing`, `.idle`.
+        /// The rate became 0, and no request was reported. Next: `.waiting` after the notification
+        /// of a stall, `.playing`, `.idle`.
         case stopped(rate: Float)
         /// The player ran out of bytes and waits at its rate. Next: `.playing`, `.idle`.
         case waiting(rate: Float)
@@ -82,16 +84,7 @@ package struct StallRecovery: Hashable, Sendable {
         }
     }
 
-    /// Decides about a stop once its reason would have been reported. A player that sought out of
-    /// its buffer stops without a notification of a stall.
-    ///
-    /// - Parameter isEmpty: Whether the item's buffer is empty.
-    package mutating func settled(isEmpty: Bool) -> [Action] {
-        guard case .stopped(let rate) = state, isEmpty else { return [] }
-        return wait(rate)
-    }
-
-    /// Whether `settled` has a decision to make.
+    /// Whether the player stopped, and no request was reported.
     package var hasStopped: Bool { if case .stopped = state { true } else { false } }
 
     /// Handles AVFoundation's notification of a stall.

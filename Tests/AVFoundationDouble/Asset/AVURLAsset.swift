@@ -25,7 +25,8 @@ public let AVURLAssetOverrideMIMETypeKey = "AVURLAssetOverrideMIMETypeKey"
 
 /// Timed media behind a URL.
 open class AVURLAsset: AVAsset, @unchecked Sendable {
-    // Safe to share: nothing changes after the initialiser. The loader and the table of associated objects have locks.
+    // Safe to share: nothing changes after the initialiser. The loader and the table of associated
+    // objects have locks.
     private let assetURL: URL
     private let loader: AVAssetResourceLoader
     /// The options of the initialiser.

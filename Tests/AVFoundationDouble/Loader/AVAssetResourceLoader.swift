@@ -183,7 +183,8 @@ open class AVAssetResourceLoader: NSObject {
     }
 }
 
-/// Carries an object that is not marked Sendable, or only on newer systems, to the queue that will use it.
+/// Carries an object that is not marked Sendable, or only on newer systems, to the queue that will
+/// use it.
 private struct Carried<Value>: @unchecked Sendable {
     // Safe: the sender does not touch the value while the queue has it.
     let value: Value

@@ -80,6 +80,8 @@ package import SpoolSystem
 
     /// The state, behind a lock.
     nonisolated package let state: Locked<State>
+    /// The objects that are associated with this player.
+    nonisolated package let associatedObjects = AssociatedObjects()
     /// The observers of the player's properties.
     nonisolated package let observers = ObserverTable<Property>()
 
@@ -192,7 +194,8 @@ package import SpoolSystem
         public static let audioSessionInterrupted = RateDidChangeReason(rawValue: "AVPlayerRateDidChangeReasonAudioSessionInterrupted")
         /// The app went to the background.
         public static let appBackgrounded = RateDidChangeReason(rawValue: "AVPlayerRateDidChangeReasonAppBackgrounded")
-        /// The player reached the live edge. The SDK has a constant for it from iOS 26.4 on; its text is not known here.
+        /// The player reached the live edge. The SDK has a constant for it from iOS 26.4 on. Its
+        /// text is not known here.
         package static let reachedLiveEdge = RateDidChangeReason(rawValue: "the live edge was reached")
     }
 

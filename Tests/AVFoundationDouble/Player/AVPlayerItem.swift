@@ -43,6 +43,34 @@ package import SpoolSystem
         package var canUseNetworkResourcesForLiveStreamingWhilePaused = false
         /// The preferred limit of the bit rate.
         package var preferredPeakBitRate: Double = 0
+        /// The limit of the bit rate on expensive networks.
+        package var preferredPeakBitRateForExpensiveNetworks: Double = 0
+        /// The limit of the resolution.
+        package var preferredMaximumResolution: CGSize = CGSize(width: 0, height: 0)
+        /// The limit of the resolution on expensive networks.
+        package var preferredMaximumResolutionForExpensiveNetworks: CGSize = CGSize(width: 0, height: 0)
+        /// Whether a playlist begins with its first variant.
+        package var startsOnFirstEligibleVariant: Bool = false
+        /// The preferences for variants.
+        package var variantPreferences: AVVariantPreferences = []
+        /// The algorithm for the pitch.
+        package var audioTimePitchAlgorithm: AVAudioTimePitchAlgorithm = .timeDomain
+        /// The layouts that may be spatialized.
+        package var allowedAudioSpatializationFormats: AVAudioSpatializationFormats = .multichannel
+        /// The volumes of the tracks.
+        package var audioMix: AVAudioMix?
+        /// The composition of the video.
+        package var videoComposition: AVVideoComposition?
+        /// Whether a seek waits for the composition.
+        package var seekingWaitsForVideoCompositionRendering: Bool = false
+        /// The visible part of a frame.
+        package var videoApertureMode: AVVideoApertureMode = .cleanAperture
+        /// Whether each frame's metadata apply.
+        package var appliesPerFrameHDRDisplayMetadata: Bool = true
+        /// The style of subtitles.
+        package var textStyleRules: [AVTextStyleRule]?
+        /// The time at which playback ends.
+        package var forwardPlaybackEndTime: CMTime = .invalid
         /// The player that has the item in its list.
         weak var player: AVPlayer?
     }
@@ -126,6 +154,80 @@ package import SpoolSystem
         get { state.withLock { $0.preferredPeakBitRate } }
         set { state.withLock { $0.preferredPeakBitRate = newValue } }
     }
+
+    // MARK: Settings, which have no effect here
+
+    nonisolated open var preferredPeakBitRateForExpensiveNetworks: Double {
+        get { state.withLock { $0.preferredPeakBitRateForExpensiveNetworks } }
+        set { state.withLock { $0.preferredPeakBitRateForExpensiveNetworks = newValue } }
+    }
+
+    nonisolated open var preferredMaximumResolution: CGSize {
+        get { state.withLock { $0.preferredMaximumResolution } }
+        set { state.withLock { $0.preferredMaximumResolution = newValue } }
+    }
+
+    nonisolated open var preferredMaximumResolutionForExpensiveNetworks: CGSize {
+        get { state.withLock { $0.preferredMaximumResolutionForExpensiveNetworks } }
+        set { state.withLock { $0.preferredMaximumResolutionForExpensiveNetworks = newValue } }
+    }
+
+    nonisolated open var startsOnFirstEligibleVariant: Bool {
+        get { state.withLock { $0.startsOnFirstEligibleVariant } }
+        set { state.withLock { $0.startsOnFirstEligibleVariant = newValue } }
+    }
+
+    nonisolated open var variantPreferences: AVVariantPreferences {
+        get { state.withLock { $0.variantPreferences } }
+        set { state.withLock { $0.variantPreferences = newValue } }
+    }
+
+    nonisolated open var audioTimePitchAlgorithm: AVAudioTimePitchAlgorithm {
+        get { state.withLock { $0.audioTimePitchAlgorithm } }
+        set { state.withLock { $0.audioTimePitchAlgorithm = newValue } }
+    }
+
+    nonisolated open var allowedAudioSpatializationFormats: AVAudioSpatializationFormats {
+        get { state.withLock { $0.allowedAudioSpatializationFormats } }
+        set { state.withLock { $0.allowedAudioSpatializationFormats = newValue } }
+    }
+
+    open var audioMix: AVAudioMix? {
+        get { state.withLock { $0.audioMix } }
+        set { state.withLock { $0.audioMix = newValue } }
+    }
+
+    open var videoComposition: AVVideoComposition? {
+        get { state.withLock { $0.videoComposition } }
+        set { state.withLock { $0.videoComposition = newValue } }
+    }
+
+    nonisolated open var seekingWaitsForVideoCompositionRendering: Bool {
+        get { state.withLock { $0.seekingWaitsForVideoCompositionRendering } }
+        set { state.withLock { $0.seekingWaitsForVideoCompositionRendering = newValue } }
+    }
+
+    nonisolated open var videoApertureMode: AVVideoApertureMode {
+        get { state.withLock { $0.videoApertureMode } }
+        set { state.withLock { $0.videoApertureMode = newValue } }
+    }
+
+    nonisolated open var appliesPerFrameHDRDisplayMetadata: Bool {
+        get { state.withLock { $0.appliesPerFrameHDRDisplayMetadata } }
+        set { state.withLock { $0.appliesPerFrameHDRDisplayMetadata = newValue } }
+    }
+
+    nonisolated open var textStyleRules: [AVTextStyleRule]? {
+        get { state.withLock { $0.textStyleRules } }
+        set { state.withLock { $0.textStyleRules = newValue } }
+    }
+
+    nonisolated open var forwardPlaybackEndTime: CMTime {
+        get { state.withLock { $0.forwardPlaybackEndTime } }
+        set { state.withLock { $0.forwardPlaybackEndTime = newValue } }
+    }
+
+    // MARK: Time
 
     nonisolated open func currentTime() -> CMTime { state.withLock { $0.currentTime } }
 

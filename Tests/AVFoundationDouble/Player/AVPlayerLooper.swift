@@ -20,7 +20,8 @@ open class AVPlayerLooper: NSObject {
 
     /// Makes a looper, and puts copies of the item in front of the items of `player`.
     ///
-    /// The player is paused meanwhile. Its action at the end of an item becomes `.advance`, until the loop is disabled.
+    /// The player is paused meanwhile. Its action at the end of an item becomes `.advance`, until
+    /// the loop is disabled.
     public init(player: AVQueuePlayer, templateItem itemToLoop: AVPlayerItem) {
         self.player = player
         copies = Copies(player, template: itemToLoop)

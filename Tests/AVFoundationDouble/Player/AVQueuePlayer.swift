@@ -31,7 +31,7 @@ import SpoolSystem
         place(item, after: afterItem)
     }
 
-    /// Inserts `item` behind `afterItem`, or at the start of the list if that is nil, as a looper does.
+    /// Inserts `item` behind `afterItem`, or at an end of the list if that is nil.
     nonisolated func place(_ item: AVPlayerItem, after afterItem: AVPlayerItem?, atStart: Bool = false) {
         let isFirst = state.withLock { $0.items.isEmpty } || atStart && afterItem == nil
         changeItems(isFirst ? [.currentItem] : []) { items in

@@ -10,7 +10,7 @@ public enum objc_AssociationPolicy: UInt, Sendable {
     case OBJC_ASSOCIATION_COPY = 771
 }
 
-/// Keeps `value` as long as `object`, which has to be an asset or a resource loader here.
+/// Keeps `value` as long as `object`, which has to be an asset, a resource loader or a player here.
 public func objc_setAssociatedObject(_ object: Any, _ key: UnsafeRawPointer, _ value: Any?, _ policy: objc_AssociationPolicy) {
     AssociatedObjects.of(object).set(value, UInt(bitPattern: key))
 }
@@ -35,7 +35,8 @@ package final class AssociatedObjects: Sendable {
     fileprivate static func of(_ object: Any) -> AssociatedObjects {
         if let asset = object as? AVAsset { return asset.associatedObjects }
         if let loader = object as? AVAssetResourceLoader { return loader.associatedObjects }
-        preconditionFailure("the double ties objects to assets and resource loaders only, not to \(type(of: object))")
+        if let player = object as? AVPlayer { return player.associatedObjects }
+        preconditionFailure("the double ties objects to assets, resource loaders and players only, not to \(type(of: object))")
     }
 
     fileprivate func set(_ value: Any?, _ key: UInt) {

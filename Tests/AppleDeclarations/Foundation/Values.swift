@@ -174,3 +174,10 @@ extension String {
     }
     public init(contentsOf url: URL, encoding: Encoding) throws { fatalError("declaration") }
 }
+
+// A part of Core Graphics, whose lengths are CGFloat there.
+public struct CGSize: Equatable, Sendable {
+    public var width: Double
+    public var height: Double
+    public init(width: Double, height: Double) { fatalError("declaration") }
+}

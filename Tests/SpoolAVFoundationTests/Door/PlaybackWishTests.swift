@@ -102,10 +102,9 @@ import Testing
         Self.expectSilence(world, stage)
     }
 
-    @Test(arguments: [true, false], [true, false])
-    func `playback goes on at its rate after a stall`(notifiesStalls: Bool, resumesByItself: Bool) throws {
+    @Test(arguments: [true, false])
+    func `playback goes on at its rate after a stall`(resumesByItself: Bool) throws {
         var habits = PlayerHabits()
-        habits.notifiesStalls = notifiesStalls
         habits.resumesByItself = resumesByItself
         let (world, stage) = try Self.stalled(rate: 1.5, habits: habits)
         world.world.origin.setOffline(false)
@@ -117,6 +116,39 @@ import Testing
         #expect(world.breaches == [])
     }
 
+    @Test func `a stop without the notification of a stall is taken for a pause, and nothing resumes it`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        var habits = PlayerHabits()
+        habits.notifiesStalls = false
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits)
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .playing })
+        world.world.origin.setOffline(true, breaksTransfers: true)
+        #expect(world.run { stage.observer.state == .paused })
+        Self.expectSilence(world, stage)
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .ended })
+    }
+
+    @Test func `an app that leaves stalls to the player keeps its setting, and the observer changes no rate`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        world.pass(.milliseconds(10))
+        #expect(!stage.player.automaticallyWaitsToMinimizeStalling)
+        stage.observer.stallHandling = .system
+        #expect(stage.player.automaticallyWaitsToMinimizeStalling)
+        stage.player.rate = 1.5
+        #expect(world.run { stage.observer.state == .playing })
+        world.world.origin.setOffline(true, breaksTransfers: true)
+        #expect(world.run { stage.player.reasonForWaitingToPlay == .toMinimizeStalls })
+        #expect(stage.player.automaticallyWaitsToMinimizeStalling && stage.player.rate == 1.5)
+        world.world.origin.setOffline(false)
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.breaches == [])
+    }
+
     @Test func `a stop at a buffer that is empty for a moment only is a stall, too`() throws {
         let world = try DoorWorld(length: 4_000_000)
         // The disk has every byte. The player reads small parts, each when its buffer is empty.
@@ -124,7 +156,6 @@ import Testing
         #expect(world.runToEnd())
         world.pass(.seconds(3))
         var habits = PlayerHabits()
-        habits.notifiesStalls = false
         habits.onDemandBytes = 16_384
         (habits.highWaterBytes, habits.lowWaterBytes) = (20_000, 1)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits)
@@ -229,6 +260,48 @@ import Testing
         #expect(world.breaches == [])
     }
 
+    @Test func `an item that replaces another keeps everything that the app set`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        let item = world.factory.playerItem(for: world.url)
+        item.audioTimePitchAlgorithm = .spectral
+        item.allowedAudioSpatializationFormats = .monoAndStereo
+        (item.audioMix, item.videoComposition) = (AVAudioMix(), AVVideoComposition())
+        item.seekingWaitsForVideoCompositionRendering = true
+        item.videoApertureMode = .encodedPixels
+        item.appliesPerFrameHDRDisplayMetadata = false
+        item.textStyleRules = [AVTextStyleRule()]
+        item.forwardPlaybackEndTime = CMTime(seconds: 50, preferredTimescale: 1000)
+        item.preferredForwardBufferDuration = 12
+        item.canUseNetworkResourcesForLiveStreamingWhilePaused = true
+        (item.preferredPeakBitRate, item.preferredPeakBitRateForExpensiveNetworks) = (2_000_000, 1_000_000)
+        item.preferredMaximumResolution = CGSize(width: 1280, height: 720)
+        item.preferredMaximumResolutionForExpensiveNetworks = CGSize(width: 640, height: 360)
+        item.startsOnFirstEligibleVariant = true
+        item.variantPreferences = .scalabilityToLosslessAudio
+        let stage = ObservedPlayer(world, items: [item])
+        stage.player.rate = 1.5
+        #expect(world.run { stage.player.currentTime().seconds > 5 })
+        stage.player.change([.isExternalPlaybackActive]) { $0.isExternalPlaybackActive = true }
+        #expect(world.run { stage.player.currentItem !== item })
+        let new = try #require(stage.player.currentItem)
+        #expect(Self.settings(of: new) == Self.settings(of: item))
+        #expect(new.audioMix === item.audioMix && new.videoComposition === item.videoComposition)
+        #expect(stage.player.rate == 1.5 && new.currentTime().seconds > 4)
+    }
+
+    /// The settings of an item whose values can be compared.
+    private static func settings(of item: AVPlayerItem) -> [String] {
+        [
+            "\(item.audioTimePitchAlgorithm.rawValue)", "\(item.allowedAudioSpatializationFormats.rawValue)",
+            "\(item.seekingWaitsForVideoCompositionRendering)", "\(item.videoApertureMode.rawValue)",
+            "\(item.appliesPerFrameHDRDisplayMetadata)", "\(item.textStyleRules?.count ?? 0)", "\(item.forwardPlaybackEndTime.seconds)",
+            "\(item.preferredForwardBufferDuration)", "\(item.canUseNetworkResourcesForLiveStreamingWhilePaused)",
+            "\(item.preferredPeakBitRate)", "\(item.preferredPeakBitRateForExpensiveNetworks)",
+            "\(item.preferredMaximumResolution)", "\(item.preferredMaximumResolutionForExpensiveNetworks)",
+            "\(item.startsOnFirstEligibleVariant)", "\(item.variantPreferences.rawValue)",
+        ]
+    }
+
     // MARK: AirPlay
 
     @Test func `an item goes to a receiver and comes back to the cache, at its position`() throws {
@@ -274,8 +347,14 @@ import Testing
 
     @Test func `a player for a URL has its observer`() throws {
         let world = try DoorWorld()
-        let player = world.world.cache.player(for: world.url)
-        #expect(player.items().count == 1 && player.currentItem?.cachedAsset?.route == .cache)
-        #expect(player.playback.externalPlayback == .original)
+        let key = ResourceKey(normalized: "song")
+        let player = world.world.cache.player(for: world.url, key: key)
+        #expect(player.currentItem?.cachedAsset?.route == .cache && player.currentItem?.cachedAsset?.key == key)
+        // At the end a plain player stays on its last frame, and plays again.
+        #expect(!(player is AVQueuePlayer) && player.actionAtItemEnd == .pause)
+        #expect(player.playbackObserver?.externalPlayback == .original)
+        let queue = world.world.cache.queuePlayer(items: [])
+        #expect(queue.playbackObserver === queue.playback)
+        #expect(AVPlayer().playbackObserver == nil)
     }
 }

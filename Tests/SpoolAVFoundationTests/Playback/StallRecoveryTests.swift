@@ -19,32 +19,26 @@ struct StallRecoveryTests {
         #expect(machine.state == .playing(rate: 1.5))
     }
 
-    @Test func `a stall without a notification is known by the empty buffer`() {
-        var machine = Self.playing()
-        #expect(machine.rateChanged(to: 0, .unknown) == [])
-        #expect(machine.settled(isEmpty: true) == [.wait(rate: 1.5)])
-    }
-
-    @Test func `a stop with bytes in the buffer stays a stop, unless a stall is notified`() {
+    @Test func `a stop stays a stop, unless a stall is notified`() {
         var machine = Self.playing()
         _ = machine.rateChanged(to: 0, .unknown)
-        #expect(machine.settled(isEmpty: false) == [])
+        #expect(machine.hasStopped)
         #expect(machine.bytesCame(isPlaying: false) == [])
         #expect(machine.stalled() == [.wait(rate: 1.5)])
     }
 
-    @Test func `a stop with bytes in the buffer is a stall once the buffer is known to have been empty`() {
+    @Test func `a rate that the app sets after a stop ends the stop`() {
         var machine = Self.playing()
         _ = machine.rateChanged(to: 0, .unknown)
-        #expect(machine.settled(isEmpty: false) == [] && machine.hasStopped)
-        #expect(machine.settled(isEmpty: true) == [.wait(rate: 1.5)])
+        #expect(machine.rateChanged(to: 2, .request) == [] && machine.state == .playing(rate: 2))
+        #expect(machine.rateChanged(to: 0, .request) == [])
+        #expect(machine.stalled() == [])
     }
 
     @Test func `a requested pause stays one, whatever follows`() {
         var machine = Self.playing()
         #expect(machine.rateChanged(to: 0, .unknown) == [])
         #expect(machine.rateChanged(to: 0, .request) == [])
-        #expect(machine.settled(isEmpty: true) == [])
         #expect(machine.stalled() == [])
         #expect(machine.bytesCame(isPlaying: false) == [])
         #expect(machine.state == .idle)
@@ -86,7 +80,7 @@ struct StallRecoveryTests {
     @Test func `an item that is not cached is left alone`() {
         var machine = StallRecovery()
         machine.itemChanged(rate: 1, isCached: false)
-        #expect(machine.stalled() == [] && machine.rateChanged(to: 0, .unknown) == [] && machine.settled(isEmpty: true) == [])
+        #expect(machine.stalled() == [] && machine.rateChanged(to: 0, .unknown) == [])
         #expect(machine.audioLost(hasItem: true) == [])
     }
 }

@@ -90,7 +90,6 @@ struct AppScript: Sendable {
                 kind: random.pick(SimulatedMedia.Kind.allCases))
         }
         habits = PlayerHabits.random(length: 1_000_000, using: random)
-        habits.notifiesStalls = random.chance(3, in: 4)
         habits.resumesByItself = random.chance(3, in: 4)
         // These worlds have ranges, and a redirect would leave the cache.
         habits.demandsRanges = false
