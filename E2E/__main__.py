@@ -17,6 +17,7 @@ import cases_dash
 import cases_encryption
 import cases_fields
 import cases_fleet
+import cases_fronts
 import cases_hostile
 import cases_http
 import cases_list
@@ -55,7 +56,7 @@ def main():
         for module in (
             cases_http, cases_network, cases_bytes, cases_players, cases_preload, cases_site, cases_streams, cases_dash, cases_live,
             cases_browser, cases_page, cases_list, cases_access, cases_fields, cases_trouble, cases_trust, cases_encryption,
-            cases_fleet, cases_bucket, cases_hostile, cases_manifests)
+            cases_fleet, cases_fronts, cases_bucket, cases_hostile, cases_manifests)
         for case in module.CASES
         if not options.only or any(word == module.__name__ or word.lower() in case.name.lower() for word in options.only)
     ]

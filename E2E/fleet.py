@@ -232,7 +232,9 @@ class Fleet:
     def add_node(self):
         directory = self.directory / f"node{len(self.nodes) + 1}"
         directory.mkdir()
-        options = ["--token", TOKEN, "--log-level", "warning", *self.options]
+        # The origins are on this machine, which players behind a balancer reach by name only.
+        origins = [word for origin in self.origins for word in ("--allow-origin", f"http://{origin.authority}")]
+        options = ["--token", TOKEN, "--log-level", "warning", "--behind-proxy", "--users", "one", *origins, *self.options]
         node = Spool(self.context.runner.binary, directory / "cache", self.origin, options)
         node.start()
         self.nodes.append(node)

@@ -141,8 +141,8 @@ public final class MediaCache: Sendable {
 
     /// Returns the key under which a reader of `url` finds and stores bytes. In a shared cache, a
     /// URL with user information has a key of its own.
-    package func readingKey(for url: MediaURL, chosen: ResourceKey? = nil) -> ResourceKey {
-        engine.readingKey(for: url, chosen: chosen)
+    package func readingKey(for url: MediaURL, chosen: ResourceKey? = nil, isStranger: Bool = false) -> ResourceKey {
+        engine.readingKey(for: url, chosen: chosen, isStranger: isStranger)
     }
 
     /// Returns the stored bytes of a resource as its session has them now, or nil if it has no

@@ -28,7 +28,8 @@ package final class OriginBounds: Sendable {
         state.withLock { $0.reaches[number] = nil }
     }
 
-    var current: [OriginReach] {
+    /// The bounds of all open doors.
+    package var current: [OriginReach] {
         state.withLock { state in state.reaches.sorted { $0.key < $1.key }.map(\.value) }
     }
 }

@@ -1,17 +1,30 @@
 import SpoolStore
 import SpoolSystem
 
-/// Names that this process makes and that mean nothing elsewhere. Only a process with the key can
-/// make or recognise them.
+/// Names that mean nothing elsewhere. Only a process with the key can make or recognise them.
+///
+/// The names in `Via` are those of this process. Two processes on one store fetch through each
+/// other, and must not take each other's requests for a loop. Proofs and names of users belong to
+/// the store: a player that has a playlist goes on after a restart.
 package struct Pseudonyms: Sendable {
     private static let prefix = "spool-"
     /// The number of digits of each half of a name: 64 bits.
     private static let digits = 16
 
     private let key: EncryptionKey
+    /// The key of names that outlive the process.
+    private let lasting: EncryptionKey
 
-    init(random: any RandomSource) {
-        key = EncryptionKey { output in
+    /// Creates names.
+    ///
+    /// - Parameter secret: The secret of the store. Empty for a store that ends with the process.
+    init(random: any RandomSource, secret: [UInt8]) {
+        key = Self.randomKey(random)
+        lasting = secret.isEmpty ? Self.randomKey(random) : KeyedDigest.key("spool names", secret)
+    }
+
+    private static func randomKey(_ random: any RandomSource) -> EncryptionKey {
+        EncryptionKey { output in
             for offset in stride(from: 0, to: output.count, by: 8) {
                 output.storeBytes(of: random.next(), toByteOffset: offset, as: UInt64.self)
             }
@@ -44,14 +57,15 @@ package struct Pseudonyms: Sendable {
             && word.utf8.dropFirst(prefix.utf8.count).allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
-    /// Returns the proof that this process named URLs that begin with `beginning` to a client.
-    package func proof(for beginning: String) -> String { half(of: "child \(beginning)") }
+    /// Returns the proof that a process with this store named URLs that begin with `beginning` to a
+    /// client.
+    package func proof(for beginning: String) -> String { half(of: "child \(beginning)", lasting) }
 
     /// Returns a name for the user information of a URL.
-    func user(_ userinfo: some StringProtocol) -> String { half(of: "user \(userinfo)") }
+    func user(_ userinfo: some StringProtocol) -> String { half(of: "user \(userinfo)", lasting) }
 
-    private func half(of text: String) -> String {
-        KeyDerivation.hmac(text.utf8, key: key).prefix(Self.digits / 2).map { byte in
+    private func half(of text: String, _ other: EncryptionKey? = nil) -> String {
+        KeyDerivation.hmac(text.utf8, key: other ?? key).prefix(Self.digits / 2).map { byte in
             String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
         }.joined()
     }

@@ -19,6 +19,9 @@ struct RunningServer {
     /// The URL of the status page, if it is not at `_spool/` below the address.
     var page: String?
 
+    /// The usual URL of the status page of a server.
+    static func page(at address: String) -> String { address + "_spool/" }
+
     private static func path(in directory: String) -> String { directory + "/serve.json" }
     /// The longest file that is read, in bytes.
     private static let limitBytes = 4096
@@ -131,6 +134,12 @@ struct RunningServer {
         return reason.isEmpty ? nil : reason
     }
 
+    /// Returns the server's advice about its settings, or nil.
+    func advice() throws -> String? {
+        guard let advice = try post("advice")["advice"]?.string else { throw incomprehensible }
+        return advice.isEmpty ? nil : advice
+    }
+
     /// Makes the server enter recently received bytes into the index, for the next reader of the
     /// index.
     func enterReceived() throws { _ = try post("enter-received") }
@@ -139,7 +148,7 @@ struct RunningServer {
     func loginLink() throws -> String {
         guard let secret = try post("login")["link"]?.string else { throw incomprehensible }
         // A browser sends no fragment to a server, so no log contains it.
-        return "\(page ?? address + "_spool/")#login=\(secret)"
+        return "\(page ?? Self.page(at: address))#login=\(secret)"
     }
 
     var incomprehensible: Failure {
@@ -148,7 +157,7 @@ struct RunningServer {
 
     /// Returns the state of the server as JSON (docs/json.md).
     func status() throws -> String {
-        let page = page ?? address + "_spool/"
+        let page = page ?? Self.page(at: address)
         guard let path = (try? URIReference(page))?.path else { throw Failure("serve.json names no page: \(page)", .inputOutput) }
         return try ask("GET \(path)api/status", fields: [])
     }

@@ -33,6 +33,12 @@ extension PrivateNames {
         return Self.isInside(host) || HostSet(exceptions).contains(host.asciiLowercased)
     }
 
+    /// Returns whether a stranger may name `host` in a URL: it is public, or an exception.
+    package func allowStranger(_ host: String) -> Bool {
+        guard case .refused(let exceptions) = self, Self.isInside(host) else { return true }
+        return HostSet(exceptions).contains(host.asciiLowercased)
+    }
+
     /// Returns whether a host by itself means a place in a private network: a private address, or a
     /// name that is not in public DNS.
     private static func isInside(_ host: String) -> Bool {

@@ -45,6 +45,10 @@ public struct ProxyOptions: Sendable {
     /// Called at the end of each response, on the proxy's thread. Use it for access logs.
     public var onResponse: (@Sendable (ProxyRecord) -> Void)?
 
+    /// The proxies before this one, through which all clients come, or nil when clients connect
+    /// themselves. Then clients count as those of the network, and a token, `fixedOrigin` or
+    /// `allowedOrigins` is required.
+    package var fronts: FrontProxies?
     /// The most connections of one client of the network, or nil for the server's own bound.
     package var connectionsPerClient: Int?
     /// The listening socket that the process inherited, or nil to open one at the address.
@@ -63,6 +67,9 @@ public struct ProxyOptions: Sendable {
 
 /// One answered request.
 public struct ProxyRecord: Sendable {
+    /// The client's address, or nil when it is not known. Behind a proxy that the options name, it is
+    /// the address that the proxy states.
+    public var client: String?
     /// The method of the request.
     public var method: String
     /// The request's target without its query.

@@ -24,9 +24,9 @@ public final class ProxyServer: LoopbackEndpoint {
     private let rules: ProxyTargetRules
     private let sites: SitePolicy
     private let guards: LoopGuard
-    /// The first segment below `/_spool/` where the proxy stands in for a site, or nil. The site's
-    /// scripts share the proxy's browser origin, and must not be able to read the proxy's own
-    /// pages.
+    /// The first segment below `/_spool/` where strangers or a site's scripts reach the pages, or nil.
+    /// The scripts of a site share the proxy's browser origin, and must not be able to read the
+    /// proxy's own pages.
     private let pageSecret: String?
     private let traffic = RecentTrafficRecord()
     private let listing: ResourceListing
@@ -66,7 +66,9 @@ public final class ProxyServer: LoopbackEndpoint {
         sites = try SitePolicy(allowsAll: options.allowsForeignSites, allowed: options.allowedSites)
         guards = LoopGuard(options: options, names: cache.nameInVia())
         let random = cache.environment.random
-        pageSecret = options.fixedOrigin == nil ? nil : String(random.next(), radix: 36) + String(random.next(), radix: 36)
+        // Without a token, a proxy before this one would show the pages to strangers.
+        let isOpen = options.fixedOrigin != nil || (options.fronts != nil && options.token == nil)
+        pageSecret = !isOpen ? nil : String(random.next(), radix: 36) + String(random.next(), radix: 36)
     }
 
     /// Starts listening, and returns once connections are accepted. May be called again after
@@ -156,6 +158,7 @@ public final class ProxyServer: LoopbackEndpoint {
         let environment = cache.environment
         var serverOptions = ServerOptions(wallNow: { environment.time.wallNow })
         serverOptions.maximumConnections = options.maximumConnections
+        serverOptions.fronts = options.fronts
         if let count = options.connectionsPerClient { serverOptions.connectionsPerClient = count }
         let prefix = options.token.map { "/\($0)/" } ?? "/"
         let site = rules.fixedOrigin.map(\.description).map { FixedSite(origin: $0, prefix: prefix, via: guards.names.via(for: $0)) }
@@ -176,12 +179,13 @@ public final class ProxyServer: LoopbackEndpoint {
             traffic: traffic, events: events, playPath: playPath)
         let admin = options.commandToken.map { AdminAPI(cache: cache, token: $0, actions: actions, changed: { events.changed() }) }
         let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: serverOptions.wallNow)
+        let strangers = Strangers(cache: cache, events: events, isExpected: options.fronts != nil)
         // Without a token, each path has a meaning already.
         let visits = options.token == nil || site != nil ? nil : ProxyVisits()
         let handlers = loops.indices.map { index -> any Handler in
             let router = ProxyRouter(
                 cache: cache, rules: rules, pages: pages, prefix: prefix, admin: admin, sites: sites, loops: guards, site: site,
-                manifests: manifests, wallNow: serverOptions.wallNow)
+                manifests: manifests, strangers: strangers, wallNow: serverOptions.wallNow)
             return visits.map { VisitRouter(main: router, mainPrefix: prefix, visits: $0, loop: index) } ?? router
         }
         let others = zip(loops, handlers).dropFirst().map { (loop: $0, handler: $1) }
@@ -199,12 +203,13 @@ public final class ProxyServer: LoopbackEndpoint {
         let (rules, prefix, time) = (rules.with(token: token), "/\(token)/", cache.environment.time)
         let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: { time.wallNow })
         let pages = OwnPages(cache: cache, listing: listing, demoTracks: [], secret: nil) { _ in nil }
+        let strangers = Strangers(cache: cache, events: nil, isExpected: options.fronts != nil)
         visits.begin(
             token,
             (0..<loopCount).map { _ in
                 ProxyRouter(
                     cache: cache, rules: rules, pages: pages, prefix: prefix, admin: nil, sites: sites, loops: guards, site: nil,
-                    manifests: manifests, visit: settings, wallNow: { time.wallNow })
+                    manifests: manifests, strangers: strangers, visit: settings, wallNow: { time.wallNow })
             })
         return ProxyVisit(token: token, server: self, visits: visits)
     }
@@ -350,7 +355,7 @@ public final class ProxyServer: LoopbackEndpoint {
                 }
             onResponse(
                 ProxyRecord(
-                    method: record.method, target: rules.logged(record.target), status: record.status ?? 499,
+                    client: record.client?.host, method: record.method, target: rules.logged(record.target), status: record.status ?? 499,
                     bytesSent: record.bodyBytes, milliseconds: Double(record.duration) / 1e6, problem: problem))
         }
     }

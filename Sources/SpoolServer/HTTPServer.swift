@@ -97,7 +97,10 @@ package final class HTTPServer: @unchecked Sendable {
     }
 
     func accepted(_ socket: consuming Socket) {
-        let ticket = census.enter(client: socket.peerAddress.flatMap(options.clientName))
+        // A peer that has left has no address. It counts as one of the network.
+        let peer = socket.peerAddress
+        let isFront = peer.map { options.fronts?.believes($0) == true } ?? false
+        let ticket = census.enter(client: isFront ? nil : peer.map(options.clientName) ?? [], isFront: isFront)
         let part = parts[ticket.loop]
         let others = parts.count == 1 ? [] : parts.filter { $0 !== part }[...]
         if part.loop === loop { part.take(socket, ticket, orElse: others) } else { part.receive(socket, ticket, orElse: others) }

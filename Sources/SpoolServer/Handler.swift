@@ -87,16 +87,28 @@ package final class Exchange: @unchecked Sendable {
     /// The local address that the client connected to.
     package var localAddress: SocketAddress? { connection?.socket.localAddress }
 
-    /// The client's address.
-    package var peerAddress: SocketAddress? { connection?.socket.peerAddress }
+    /// The client's address: of a request that a believed proxy passed on, the one that the proxy
+    /// names.
+    package var clientAddress: SocketAddress? {
+        if let forwarding = request.forwarding, forwarding.isBelieved { return forwarding.client }
+        return connection?.socket.peerAddress
+    }
 
     /// The client's name, by which its connections and requests are counted, or nil for a client that
     /// is not counted (`ServerOptions.clientName`).
-    package var client: [UInt8]? { connection?.ticket.client }
+    package var client: [UInt8]? { connection.flatMap { $0.countedClient ?? $0.ticket.client } }
 
-    /// Whether the server counts the client's connections, as it does for clients on other machines
-    /// (`ServerOptions.clientName`).
-    package var isFromNetwork: Bool { connection?.ticket.client != nil }
+    /// Whether a program on this machine sent the request itself, and no proxy passed it on.
+    package var isFromThisMachine: Bool {
+        request.forwarding == nil && connection?.socket.peerAddress?.isLoopback == true
+    }
+
+    /// Whether the client counts as one of the network: it is on another machine
+    /// (`ServerOptions.clientName`), or comes through a proxy.
+    package var isFromNetwork: Bool {
+        guard let connection else { return true }
+        return connection.ticket.client != nil || connection.ticket.isFront || request.forwarding != nil
+    }
 
     /// Whether small writes leave at once (`TCP_NODELAY`).
     package var isNoDelay: Bool { connection?.socket.isNoDelay == true }

@@ -13,7 +13,7 @@ final class ServerLoop: @unchecked Sendable {
     let options: ServerOptions
     let handler: any Handler
     /// The connections of all loops, by client.
-    private let census: ConnectionCensus
+    let census: ConnectionCensus
     private var connections: [Connection] = []
     private var sweepTimer: LoopTimer?
     private(set) var isStopping = false

@@ -13,7 +13,12 @@ package final class KeyedDigest: Sendable {
     ///
     /// - Parameter secret: The secret of the store. Empty for a store that ends with the process.
     package init(secret: [UInt8]) {
-        key = EncryptionKey { $0.copyBytes(from: SHA256Digest.of("spool variants " + secret.hexadecimal)) }
+        key = Self.key("spool variants", secret)
+    }
+
+    /// Returns a key for one purpose, derived from the secret of a store.
+    package static func key(_ purpose: String, _ secret: [UInt8]) -> EncryptionKey {
+        EncryptionKey { $0.copyBytes(from: SHA256Digest.of("\(purpose) " + secret.hexadecimal)) }
     }
 
     /// Returns the digest of a text, as hexadecimal digits.

@@ -9,7 +9,8 @@ import Testing
     @Test(arguments: [
         "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1",
         "100.127.255.255", "198.18.0.1", "192.0.0.8", "224.0.0.1", "255.255.255.255", "::", "::1", "::ffff:10.0.0.1", "64:ff9b::10.0.0.1",
-        "fc00::1", "fd12:3456::1", "fe80::1", "ff02::1", "::ffff:127.0.0.1", "100::1",
+        "fc00::1", "fd12:3456::1", "fe80::1", "ff02::1", "::ffff:127.0.0.1", "100::1", "168.63.129.16", "fd00:ec2::254",
+        "::ffff:168.63.129.16",
     ])
     func `an address outside the Internet is private`(text: String) throws {
         let address = try #require(SocketAddress(literal: text, port: 80))
@@ -40,6 +41,13 @@ import Testing
         let address = try #require(SocketAddress(literal: text, port: 443))
         #expect(address.isPublic)
         #expect(PrivateNames.refused().allow("media.example", at: address) { _ in false })
+    }
+
+    @Test(arguments: ["168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254", "::ffff:168.63.129.16"])
+    func `a cloud's service for its machines is for this machine only`(text: String) throws {
+        let address = try #require(SocketAddress(literal: text, port: 80))
+        #expect(address.isForThisMachine && !address.isPublic)
+        #expect(OriginReach.isThisMachine(text.contains(":") ? "[\(text)]" : text))
     }
 
     @Test(arguments: ["m%C3%BCnchen", "nas%E3%80%82example", "m%C3%BCnchen.local"])

@@ -31,6 +31,10 @@ import Testing
         #expect(asked("https://alice@media.example/a.mp4") == nil)
         #expect(asked("https://media.example/a.mp4", ["Authorization": "Basic x"]) == nil)
         #expect(asked("https://media.example/a.mp4", ["Cookie": "a=b"]) == nil)
+        for name in ["X-Api-Key", "X-Plex-Token", "X-Auth-Token", "X-Emby-Authorization", "X-Anything"] {
+            #expect(asked("https://media.example/a.mp4", [HTTPFields.Name(name): "secret"]) == nil, "\(name)")
+        }
+        #expect(asked("https://media.example/a.mp4", ["User-Agent": "tv", "Accept": "*/*", "Referer": "https://a.example/"]) != nil)
         #expect(asked("https://media.example/a.m3u8?x=1") == nil)
         #expect(asked("https://media.example/a.mp4") { $0.method = "HEAD" } == nil)
         #expect(asked("https://media.example/a.mp4") { $0.followsRedirects = false } == nil)

@@ -12,10 +12,7 @@ package enum BucketRules {
         guard request.method == "GET", request.body == nil, request.followsRedirects, !request.decodesContent, !request.isHeldBack,
             let url = request.location, url.userinfo == nil
         else { return false }
-        return request.fields.lines.allSatisfy { field in
-            let name = field.name.asciiLowercased
-            return !RequestFields.isForwarded(name) || !RequestFields.mayIdentifyUser(name, isShared: true)
-        }
+        return !RequestFields.mayIdentifyUser(request.fields)
     }
 
     /// Whether the request asks if stored bytes are current. Only the origin can answer that.

@@ -151,11 +151,11 @@ final class Engine: Sendable {
 
     /// Returns the key under which a reader of `url` finds and stores bytes.
     ///
-    /// In a shared cache, a URL with user information has a key of its own. Its content was sent to
+    /// In a shared cache, and for a client that counts as one of several users, a URL with user information has a key of its own. Its content was sent to
     /// that user, so no other user may join its fetches or read its stored bytes (RFC 9111 §3.5).
-    func readingKey(for url: MediaURL, chosen: ResourceKey? = nil) -> ResourceKey {
+    func readingKey(for url: MediaURL, chosen: ResourceKey? = nil, isStranger: Bool = false) -> ResourceKey {
         let key = chosen ?? DeliveryDirectives(url: url.text).key(configuration.freshness.keyPolicy.key(for: url))
-        guard configuration.freshness.isShared, let userinfo = url.userinfo else { return key }
+        guard isStranger || configuration.freshness.isShared, let userinfo = url.userinfo else { return key }
         return ResourceKey(normalized: "\(key.string) of user \(pseudonyms.user(userinfo))")
     }
 
@@ -212,7 +212,7 @@ final class Engine: Sendable {
 
     private var pseudonyms: Pseudonyms {
         names.withLock { names in
-            let pseudonyms = names.pseudonyms ?? Pseudonyms(random: environment.random)
+            let pseudonyms = names.pseudonyms ?? Pseudonyms(random: environment.random, secret: store.secret)
             names.pseudonyms = pseudonyms
             return pseudonyms
         }

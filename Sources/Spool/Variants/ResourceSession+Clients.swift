@@ -70,7 +70,7 @@ extension ResourceSession {
     func passReason(for head: ResponseHead, _ intake: FetchIntake) -> NotStoredReason? {
         let isRefusal = [401, 407].contains(head.status) || (head.status == 403 && intake.client?.selection.hasCredentials == true)
         if intake.client != nil, isRefusal { return .status(head.status) }
-        guard shared.configuration.freshness.isShared, shared.configuration.freshness.policy != .storeEverything,
+        guard intake.client?.selection.isShared == true, shared.configuration.freshness.policy != .storeEverything,
             intake.client?.fields.fields[.authorization] != nil
         else { return nil }
         let control = CacheControl(response: head.fields, isShared: true)

@@ -73,9 +73,9 @@ struct VariantSearch {
         var unasked: ResourceKey?
         for place in places {
             guard let representation = place.representation else { continue }
-            switch representation.knownMark?.verdict(for: client.selection, isShared: engine.configuration.freshness.isShared) ?? .use {
+            switch representation.knownMark?.verdict(for: client.selection) ?? .use {
             case .use: return .stored(place.key)
-            case .ask where !engine.configuration.freshness.isShared && representation.isContent: unasked = unasked ?? place.key
+            case .ask where !client.selection.isShared && representation.isContent: unasked = unasked ?? place.key
             case .ask, .other: break
             }
         }

@@ -27,13 +27,14 @@ package struct Variants: Sendable {
     ///   - place: The place of the door.
     ///   - isForeign: Whether the URL comes from a manifest of another origin, so that no credentials
     ///     go there.
+    ///   - isStranger: Whether the client counts as one of several users, also in a cache of one.
     package func request(
-        _ fields: HTTPFields, for url: MediaURL, at place: RequestFields.Place, isForeign: Bool = false
+        _ fields: HTTPFields, for url: MediaURL, at place: RequestFields.Place, isForeign: Bool = false, isStranger: Bool = false
     ) -> ClientRequest? {
         let all = RequestFields(fields, to: url.origin, at: place, configured: engine.configuration.fields(for: url.text))
         let selection = ClientSelection(
             isForeign ? all.withoutCredentials : all, nonce: engine.environment.random.next(),
-            isShared: engine.configuration.freshness.isShared
+            isShared: isStranger || engine.configuration.freshness.isShared
         ) { [digests = engine.digests] in digests.of($0) }
         return ClientRequest(url: url, selection: selection)
     }
@@ -45,7 +46,7 @@ package struct Variants: Sendable {
         return session.state.withLock { state -> VariantMark.Verdict? in
             guard state.machine.phase == .ready else { return nil }
             guard let representation = state.machine.version?.representation else { return .use }
-            return representation.mark?.verdict(for: client.selection, isShared: engine.configuration.freshness.isShared) ?? .use
+            return representation.mark?.verdict(for: client.selection) ?? .use
         }
     }
 

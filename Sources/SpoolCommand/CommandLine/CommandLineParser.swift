@@ -93,8 +93,10 @@ package struct CommandLineParser {
         if flag.second != nil { found.append(try value(of: flag), to: flag) }
     }
 
-    /// Removes and returns the next word, which is a value of `flag`.
+    /// Removes and returns the next word, which is a value of `flag`. Of a flag that needs none, only
+    /// a number is one.
     private mutating func value(of flag: Flag) throws(UsageError) -> String {
+        if let usual = flag.usual, rest.first?.allSatisfy(\.isNumber) != true { return usual }
         guard let next = rest.first, Self.isValue(next) else {
             let what = flag.second == nil ? "a value" : "two values"
             throw UsageError("flag \(flag.spelling) needs \(what): \(flag.spelling) \(flag.placeholders ?? "")", command: syntax.name)

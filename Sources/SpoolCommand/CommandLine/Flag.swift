@@ -17,6 +17,8 @@ package struct Flag: Hashable, Sendable {
     package let help: String
     /// Values that a shell offers. One that ends with `=` is the beginning of a value.
     let words: [String]
+    /// The value that the flag has when no value follows it, or nil for a flag that demands one.
+    let usual: String?
     /// Whether each given value counts. Of another flag the last value counts.
     package let isRepeatable: Bool
     /// Whether the help omits the flag. Such flags are for tests and for other programs of the
@@ -25,13 +27,15 @@ package struct Flag: Hashable, Sendable {
 
     init(
         _ name: String, _ letter: Character? = nil, takes placeholder: String? = nil, second: String? = nil,
-        environment: String? = nil, words: [String] = [], isRepeatable: Bool = false, isHidden: Bool = false, help: String
+        environment: String? = nil, usual: String? = nil, words: [String] = [], isRepeatable: Bool = false, isHidden: Bool = false,
+        help: String
     ) {
         self.name = name
         self.letter = letter
         self.placeholder = placeholder
         self.second = second
         self.environment = environment
+        self.usual = usual
         self.help = help
         self.words = words
         self.isRepeatable = isRepeatable
@@ -42,7 +46,7 @@ package struct Flag: Hashable, Sendable {
     package var spelling: String { "--\(name)" }
 
     /// The names of its values, or nil for a flag without a value.
-    var placeholders: String? { placeholder.map { $0 + (second.map { " \($0)" } ?? "") } }
+    var placeholders: String? { placeholder.map { (usual == nil ? $0 : "[\($0)]") + (second.map { " \($0)" } ?? "") } }
 }
 
 extension Flag {

@@ -10,13 +10,15 @@ struct HeaderSettings {
         help: "A field for every origin, such as 'User-Agent: MyTV'; may be repeated. '@FILE' is a file of such lines, which only you may"
             + " read. On a redirect to another origin, fields with credentials are dropped.")
     static let headerFor = Flag(
-        "header-for", takes: "HOST", second: "'NAME: VALUE'", isRepeatable: true,
-        help: "The same for one host, also when another origin redirects to it; may be repeated.")
+        "header-for", takes: "ORIGIN", second: "'NAME: VALUE'", isRepeatable: true,
+        help: "The same for one origin such as https://media.example.com:8443, also when another origin redirects to it; may be repeated."
+            + " A host alone means https.")
     static let cookies = Flag(
         "cookies", takes: "FILE",
         help:
-            "Cookies for origins, in the format of Netscape's cookies.txt, as curl and yt-dlp write it. Responses that need them are"
-            + " stored for all users of the cache.")
+            "Cookies for origins, in the format of Netscape's cookies.txt, as curl and yt-dlp write it. A domain means https; an origin"
+            + " such as http://nas.local:8096 in its place means that origin. Responses that need them are stored for all users"
+            + " of the cache.")
 
     static let all = [header, headerFor, cookies]
 
@@ -25,12 +27,11 @@ struct HeaderSettings {
 
     /// The fields for every origin.
     private(set) var everywhere = HTTPFields()
-    /// The fields by host, in lower case.
-    private var byHost: [String: HTTPFields] = [:]
+    private var byOrigin: [URIReference.Origin: HTTPFields] = [:]
     private var jar = CookieJar()
 
     /// Whether no field and no cookie is given.
-    var isEmpty: Bool { everywhere.lines.isEmpty && byHost.isEmpty && jar.cookies.isEmpty }
+    var isEmpty: Bool { everywhere.lines.isEmpty && byOrigin.isEmpty && jar.cookies.isEmpty }
 
     init(_ arguments: Arguments) throws(UsageError) {
         for text in arguments.all(Self.header) {
@@ -38,11 +39,12 @@ struct HeaderSettings {
         }
         let words = arguments.all(Self.headerFor)
         for index in stride(from: 0, to: words.count - 1, by: 2) {
-            let host = words[index].asciiLowercased
-            guard !host.isEmpty, !host.contains(where: { "/@: ".contains($0) }) || host.hasPrefix("[") else {
-                throw arguments.invalid(Self.headerFor, "can't be '\(words[index])'; it is a host such as media.example.com")
+            guard let origin = Self.origin(words[index]) else {
+                throw arguments.invalid(
+                    Self.headerFor,
+                    "can't be '\(words[index])'; it is an origin such as https://media.example.com, or a host, which means https")
             }
-            byHost[host, default: HTTPFields()].lines += try Self.fields(words[index + 1], Self.headerFor, arguments)
+            byOrigin[origin, default: HTTPFields()].lines += try Self.fields(words[index + 1], Self.headerFor, arguments)
         }
         if let path = arguments[Self.cookies] { jar = try Self.jar(path, arguments) }
     }
@@ -50,10 +52,11 @@ struct HeaderSettings {
     /// Sets the fields in a configuration.
     func apply(to configuration: inout Configuration) {
         configuration.network.requestFields.lines += everywhere.lines
-        guard !byHost.isEmpty || !jar.cookies.isEmpty else { return }
-        let byHost = byHost, jar = jar
+        guard !byOrigin.isEmpty || !jar.cookies.isEmpty else { return }
+        let byOrigin = byOrigin, jar = jar
         configuration.network.requestFieldsForURL = { url in
-            var fields = Self.host(of: url).flatMap { byHost[$0] } ?? HTTPFields()
+            // The transport refuses a URL that cannot be parsed.
+            var fields = (try? URIReference(lenient: url))?.origin.flatMap { byOrigin[$0] } ?? HTTPFields()
             guard let cookies = jar.field(for: url, now: SystemTime().wallNow) else { return fields }
             // The user gave both, so one `Cookie` field carries all (RFC 6265 §5.4).
             fields[.cookie] = fields[.cookie].map { "\($0); \(cookies)" } ?? cookies
@@ -61,11 +64,15 @@ struct HeaderSettings {
         }
     }
 
-    private static func host(of url: String) -> String? {
-        do { return try URIReference(lenient: url).origin?.host.asciiLowercased } catch {
-            // The transport refuses a URL that cannot be parsed.
+    /// Reads an origin, or a host with or without a port, which means `https`: credentials do not go
+    /// out in clear unless the user says so.
+    private static func origin(_ text: String) -> URIReference.Origin? {
+        let url = text.contains("://") ? text : "https://\(text)"
+        guard let reference = try? URIReference(url), let origin = reference.origin, ["http", "https"].contains(origin.scheme) else {
             return nil
         }
+        let isOriginAlone = (reference.path.isEmpty || reference.path == "/") && reference.query == nil && !url.contains("@")
+        return isOriginAlone && !text.contains(" ") && !origin.host.isEmpty ? origin : nil
     }
 
     // MARK: Reading

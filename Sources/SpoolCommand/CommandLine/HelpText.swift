@@ -43,7 +43,13 @@ enum HelpText {
 
     /// The flags that several commands have, by subject.
     private static let subjects: [(title: String, flags: [Flag])] = [
-        ("Clients", [ProxySettings.listen, ProxySettings.token, ProxySettings.allowHost, ProxySettings.users, ProxySettings.perClient]),
+        (
+            "Clients",
+            [
+                ProxySettings.listen, ProxySettings.token, ProxySettings.allowHost, ProxySettings.users, ProxySettings.perClient,
+                ProxySettings.behindProxy, ProxySettings.trustedProxy,
+            ]
+        ),
         (
             "Sites",
             [

@@ -46,12 +46,21 @@ struct ProxySettings {
             + " themselves while it does not serve, for requests with credentials, and for playlists. With @FILE the first line of a file"
             + " that only you may read.")
 
+    static let behindProxy = Flag(
+        "behind-proxy", takes: "COUNT", environment: "SPOOL_BEHIND_PROXY", usual: "1",
+        help: "Clients come through COUNT proxies in turn, such as nginx with TLS, 1 by default: they count as those of the network, and"
+            + " X-Forwarded-For, -Proto and -Host of a proxy on this machine are believed. Demands --token, --origin or --allow-origin.")
+    static let trustedProxy = Flag(
+        "trusted-proxy", takes: "ADDRESS", isRepeatable: true,
+        help: "With --behind-proxy: a proxy on another machine that is believed too, such as 10.0.0.5 or 10.0.0.0/8; may be repeated.")
+
     static let perClient = Flag(
         "connections-per-client", takes: "COUNT",
-        help: "The most connections from one address of the network, 128 by default. A balancer before the server needs more.")
+        help: "The most connections from one address of the network, 128 by default. Behind a proxy, the most requests at once.")
 
     static let all = [
         listen, token, origin, allowHost, allowOrigin, allowSite, allowForeignSites, allowPrivate, users, perClient, parent,
+        behindProxy, trustedProxy,
     ]
     /// The bounds of `--connections-per-client`. The server has no more connections in all.
     private static let perClientBounds = 1...16_384
@@ -83,7 +92,8 @@ struct ProxySettings {
         let names = arguments.all(Self.allowPrivate)
         privateNames = names.contains("*") ? .allowed : .refused(except: names)
         let users: Bool? = try arguments.value(Self.users, expected: "'one' or 'many'") { ["one": false, "many": true][$0] }
-        hasManyUsers = users ?? !place.isLoopback
+        options.fronts = try Self.fronts(arguments)
+        hasManyUsers = users ?? (!place.isLoopback || options.fronts != nil)
         options.connectionsPerClient = try arguments.value(Self.perClient, expected: "a number from 1 to 16384") { text in
             Int(text).flatMap { Self.perClientBounds.contains($0) ? $0 : nil }
         }
@@ -91,9 +101,35 @@ struct ProxySettings {
         if asksParent != nil, options.fixedOrigin != nil {
             throw arguments.invalid(Self.parent, "is for a proxy of any origin; leave out \(Self.origin.spelling)")
         }
+        if options.fronts != nil, options.token == nil, options.fixedOrigin == nil, options.allowedOrigins == nil {
+            throw arguments.invalid(
+                Self.behindProxy,
+                "lets strangers reach every origin: give --token @FILE, or --origin URL for one site, or --allow-origin URL for some")
+        }
         if !place.isLoopback && options.token == nil {
             throw arguments.invalid(Self.listen, "names an address that other machines reach, which needs --token @FILE")
         }
+    }
+
+    /// Returns the proxies before the server, or nil without them.
+    private static func fronts(_ arguments: Arguments) throws(UsageError) -> FrontProxies? {
+        let counts = FrontProxies.hopCounts
+        let hops = try arguments.value(behindProxy, expected: "a number from \(counts.lowerBound) to \(counts.upperBound)") { text in
+            Int(text).flatMap { counts.contains($0) ? $0 : nil }
+        }
+        var named: [AddressRange] = []
+        for text in arguments.all(trustedProxy) {
+            guard let range = AddressRange(text) else {
+                throw arguments.invalid(
+                    trustedProxy, "can't be '\(text)'; it is an address such as 10.0.0.5, or a network such as 10.0.0.0/8")
+            }
+            named.append(range)
+        }
+        guard let hops else {
+            if !named.isEmpty { throw arguments.invalid(trustedProxy, "has no effect without \(behindProxy.spelling)") }
+            return nil
+        }
+        return FrontProxies(hops: hops, named: named)
     }
 
     /// Returns options for a proxy that serves one player: a free port, and a path that cannot be

@@ -96,8 +96,9 @@ struct ServeCommand: Command {
             warnOfEnvironmentProxies(service.log)
             await runDownloads(service)
             try OutputStream.output.write("listening on \(isShownToPerson ? service.baseURL : service.publicAddress)\n")
-            // With a fixed origin, the page has an address that the site's scripts cannot guess.
-            if options.fixedOrigin != nil, isShownToPerson, let page = service.proxy.pageURL {
+            // Where a site's scripts or strangers reach the page, it has an address that they cannot
+            // guess.
+            if isShownToPerson, let page = service.proxy.pageURL, page != RunningServer.page(at: service.baseURL) {
                 try OutputStream.output.write("what is stored is shown at \(page)\n")
             }
             // Before the report, because SIGHUP would otherwise end the process.
@@ -174,7 +175,7 @@ struct ServeCommand: Command {
         }
         let isGeneral = proxySettings.options.fixedOrigin == nil
         var server = RunningServer(address: service.baseURL, token: token, isGeneral: isGeneral)
-        if !isGeneral { server.page = service.proxy.pageURL }
+        server.page = service.proxy.pageURL.flatMap { $0 == RunningServer.page(at: service.baseURL) ? nil : $0 }
         try server.announce(in: directory)
     }
 

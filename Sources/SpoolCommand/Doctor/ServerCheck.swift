@@ -10,7 +10,18 @@ struct ServerCheck {
     func findings() -> [Finding] {
         let server = RunningServer.announced(in: directory)
         let answers = server.map(Self.answers) ?? false
-        return [self.server(server, answers), port(answers ? server : nil)]
+        return [self.server(server, answers), port(answers ? server : nil)] + (answers ? server.map(clients) ?? [] : [])
+    }
+
+    /// The requests of the running server's clients, if they suit its settings badly.
+    private func clients(_ server: RunningServer) -> [Finding] {
+        do {
+            guard let advice = try server.advice() else { return [] }
+            return [.warning("clients", advice, advice: "start the server with --behind-proxy, or ignore this for a download helper")]
+        } catch {
+            // An older server has no advice, and one that ends meanwhile needs none.
+            return []
+        }
     }
 
     private func server(_ server: RunningServer?, _ answers: Bool) -> Finding {

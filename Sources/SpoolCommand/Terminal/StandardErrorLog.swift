@@ -49,7 +49,8 @@ final class StandardErrorLog: LogSink {
     func log(_ level: LogLevel, _ record: ProxyRecord) {
         let problem = record.problem.map { "  \($0)" } ?? ""
         let facts = "\(record.status)  \(ByteCount.text(record.bytesSent))  \(Int64(record.milliseconds)) ms"
-        log(level, "\(record.method) \(record.target)  \(facts)\(problem)", of: record)
+        let client = record.client.map { "  for \($0)" } ?? ""
+        log(level, "\(record.method) \(record.target)  \(facts)\(client)\(problem)", of: record)
     }
 
     private func log(_ level: LogLevel, _ message: String, of record: ProxyRecord?) {
@@ -88,6 +89,7 @@ final class StandardErrorLog: LogSink {
                 ("time", .string(now.iso8601)), ("level", .string("\(level)")), ("message", .string(message)),
             ]
             if let record {
+                if let client = record.client { members.append(("client", .string(client))) }
                 members += [
                     ("method", .string(record.method)), ("target", .string(record.target)), ("status", .integer(Int64(record.status))),
                     ("bytes", .integer(record.bytesSent)), ("milliseconds", .integer(Int64(record.milliseconds))),

@@ -7,6 +7,8 @@ package struct CookieJar: Hashable, Sendable {
     package struct Cookie: Hashable, Sendable {
         /// The domain in lower case, without a leading dot.
         package var domain: String
+        /// The only origin that gets the cookie, if the line names one in place of a domain.
+        package var origin: URIReference.Origin?
         /// Whether subdomains get the cookie, too.
         package var includesSubdomains: Bool
         /// The path below which the cookie is sent.
@@ -34,6 +36,9 @@ package struct CookieJar: Hashable, Sendable {
 
     /// Reads a file in the format of Netscape's `cookies.txt`, which curl, wget and yt-dlp write.
     ///
+    /// Only `https` origins get a cookie of a domain, on every port (RFC 6265 §8.5). An origin in
+    /// place of the domain, such as `http://nas.local:8096`, permits that origin alone.
+    ///
     /// A line has seven columns with tabs between them: domain, `TRUE` if subdomains get the
     /// cookie, path, `TRUE` for HTTPS only, expiry in seconds since 1970 or 0, name, value. Lines
     /// that begin with `#` are comments, except for `#HttpOnly_` before a domain.
@@ -60,10 +65,12 @@ package struct CookieJar: Hashable, Sendable {
         if columns.count == 6 { columns.append("") }
         guard columns.count == 7, let seconds = Int64(columns[4]), columns[2].hasPrefix("/") else { return nil }
         guard let includesSubdomains = flag(columns[1]), let isSecure = flag(columns[3]) else { return nil }
-        let domain = columns[0].hasPrefix(".") ? String(columns[0].dropFirst()) : columns[0]
+        // The parser's error says no more than that the text is no origin.
+        let origin = columns[0].contains("://") ? (try? URIReference(columns[0]))?.origin : nil
+        let domain = origin?.host ?? (columns[0].hasPrefix(".") ? String(columns[0].dropFirst()) : columns[0])
         guard !domain.isEmpty, columns[5].utf8.allSatisfy(isPartOfCookie), columns[6].utf8.allSatisfy(isPartOfCookie) else { return nil }
         return Cookie(
-            domain: domain.asciiLowercased, includesSubdomains: includesSubdomains, path: columns[2], isSecure: isSecure,
+            domain: domain.asciiLowercased, origin: origin, includesSubdomains: includesSubdomains, path: columns[2], isSecure: isSecure,
             expires: seconds > 0 ? Timestamp(seconds: seconds) : nil, name: columns[5], value: columns[6])
     }
 
@@ -87,7 +94,7 @@ package struct CookieJar: Hashable, Sendable {
         guard let origin = reference.origin else { return nil }
         let path = reference.path.isEmpty ? "/" : String(reference.path)
         let matching = cookies.enumerated()
-            .filter { $0.element.matches(host: origin.host, path: path, isSecure: origin.scheme == "https", now: now) }
+            .filter { $0.element.matches(origin, path: path, now: now) }
             .sorted { ($1.element.path.utf8.count, $0.offset) < ($0.element.path.utf8.count, $1.offset) }
         var value = ""
         for (_, cookie) in matching.prefix(Self.mostCookies) {
@@ -101,9 +108,10 @@ package struct CookieJar: Hashable, Sendable {
 
 extension CookieJar.Cookie {
     /// Whether the cookie belongs to a request (RFC 6265 §5.1.3, §5.1.4).
-    fileprivate func matches(host: String, path: String, isSecure: Bool, now: Timestamp) -> Bool {
-        guard isSecure || !self.isSecure, now.isBelow(expires) else { return false }
-        let host = host.asciiLowercased
+    fileprivate func matches(_ asked: URIReference.Origin, path: String, now: Timestamp) -> Bool {
+        guard asked.scheme == "https" || (!isSecure && origin == asked), now.isBelow(expires) else { return false }
+        if let origin, origin != asked { return false }
+        let host = asked.host.asciiLowercased
         // An address needs no special case, because no host ends with a dot and an address.
         guard host == domain || (includesSubdomains && host.hasSuffix("." + domain)) else { return false }
         return path == self.path

@@ -77,6 +77,8 @@ extension HTTPFields.Name {
     public static var expires: Self { "Expires" }
     /// `Host` (RFC 9110 §7.2).
     public static var host: Self { "Host" }
+    /// `Forwarded` (RFC 7239 §4).
+    package static var forwarded: Self { "Forwarded" }
     /// `If-Modified-Since` (RFC 9110 §13.1.3).
     public static var ifModifiedSince: Self { "If-Modified-Since" }
     /// `If-None-Match` (RFC 9110 §13.1.2).
@@ -125,4 +127,12 @@ extension HTTPFields.Name {
     public static var wwwAuthenticate: Self { "WWW-Authenticate" }
     /// `X-Content-Type-Options` (Fetch §3.6).
     public static var xContentTypeOptions: Self { "X-Content-Type-Options" }
+    /// `X-Forwarded-For`, the clients of proxies, the first proxy's client first.
+    package static var xForwardedFor: Self { "X-Forwarded-For" }
+    /// `X-Forwarded-Host`, the authority that the first proxy was asked by.
+    package static var xForwardedHost: Self { "X-Forwarded-Host" }
+    /// `X-Forwarded-Proto`, the scheme that the first proxy was asked by.
+    package static var xForwardedProto: Self { "X-Forwarded-Proto" }
+    /// `X-Real-IP`, the client of a proxy.
+    package static var xRealIP: Self { "X-Real-IP" }
 }

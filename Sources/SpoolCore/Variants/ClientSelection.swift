@@ -6,6 +6,8 @@ package struct ClientSelection: Sendable {
     package let nonce: UInt64
     /// Whether the request has credentials.
     package let hasCredentials: Bool
+    /// Whether several users share what is stored, from this request's point of view.
+    package let isShared: Bool
     /// The digest of the credentials.
     package let userDigest: String
     private let digest: @Sendable (String) -> String
@@ -13,11 +15,12 @@ package struct ClientSelection: Sendable {
     /// Creates the selection of a request.
     ///
     /// - Parameters:
-    ///   - isShared: Whether the cache serves several users.
+    ///   - isShared: Whether the cache serves several users, or counts this client as one of several.
     ///   - digest: Returns a keyed digest of a text, as hexadecimal digits.
     package init(_ fields: RequestFields, nonce: UInt64, isShared: Bool, digest: @escaping @Sendable (String) -> String) {
         self.fields = fields
         self.nonce = nonce
+        self.isShared = isShared
         self.digest = digest
         let credentials = fields.credentialText(isShared: isShared)
         hasCredentials = !credentials.isEmpty

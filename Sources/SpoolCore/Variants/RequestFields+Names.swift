@@ -4,9 +4,18 @@
 extension RequestFields {
     /// Whether a client's field of this name may go to an origin at all.
     package static func isForwarded(_ name: String) -> Bool {
-        !ofConnection.contains(name) && !ofCache.contains(name) && !changingBodies.contains(name) && !ofRouting.contains(name)
-            && !name.hasSuffix(".dlna.org") && !name.hasPrefix("x-forwarded-") && !name.hasPrefix("proxy-") && !name.hasPrefix("content-")
-            && !name.isEmpty
+        !ofConnection.contains(name) && !ofCache.contains(name) && !changingBodies.contains(name) && !isOfGateway(name)
+            && !name.hasSuffix(".dlna.org") && !name.hasPrefix("proxy-") && !name.hasPrefix("content-") && !name.isEmpty
+    }
+
+    /// Whether an origin may trust the field because only its own gateway sets it: the client, the
+    /// user, the host or path before a rewrite, the method. A client could write anything there, so
+    /// no client's field of such a name reaches an origin.
+    ///
+    /// Servers that hand fields to programs as variables (CGI, WSGI) do not distinguish `_` from `-`.
+    package static func isOfGateway(_ name: String) -> Bool {
+        let name = name.contains("_") ? String(name.map { $0 == "_" ? "-" : $0 }) : name
+        return ofGateway.contains(name) || beginningsOfGateway.contains { name.hasPrefix($0) }
     }
 
     /// Fields of one connection (RFC 9110 §7.6.1), and those that the transport sets.
@@ -25,15 +34,19 @@ extension RequestFields {
     /// Fields by which servers change the body without a `Vary` field: metadata inside radio
     /// streams, differences to other versions (RFC 3229), other methods. So do the fields of DLNA,
     /// which seek by time.
-    private static let changingBodies: Set<String> = [
-        "icy-metadata", "a-im", "x-http-method-override", "x-http-method", "x-method-override",
+    private static let changingBodies: Set<String> = ["icy-metadata", "a-im"]
+
+    private static let ofGateway: Set<String> = [
+        "forwarded", "x-forwarded", "x-real-ip", "x-host", "x-client-ip", "client-ip", "true-client-ip", "cf-connecting-ip",
+        "fastly-client-ip", "x-cluster-client-ip", "x-azure-clientip", "x-envoy-external-address", "x-remote-user", "remote-user",
+        "x-authenticated-user", "x-webauth-user", "x-http-method-override", "x-http-method", "x-method-override",
     ]
 
-    /// Fields that name a client, a host or a path behind a proxy. An origin may build its answer
-    /// from them, and a client could write anything there.
-    private static let ofRouting: Set<String> = [
-        "forwarded", "x-real-ip", "x-original-url", "x-rewrite-url", "x-original-uri", "x-original-host", "x-host", "x-client-ip",
-        "true-client-ip", "cf-connecting-ip", "x-cluster-client-ip", "x-remote-user", "remote-user",
+    /// The beginnings of further such names: addresses and places before a rewrite, client
+    /// certificates, and users whom a gateway has checked.
+    private static let beginningsOfGateway = [
+        "x-forwarded-", "x-original-", "x-rewrite-", "x-remote-", "x-auth-request-", "x-ssl-client-", "ssl-client-", "x-client-cert",
+        "x-goog-authenticated-user-", "x-ms-client-principal", "tailscale-user-",
     ]
 
     /// Whether a browser ties the field to the address of the proxy, which all origins share in a
@@ -60,6 +73,14 @@ extension RequestFields {
     package static func mayIdentifyUser(_ name: String, isShared: Bool) -> Bool {
         guard !name.hasPrefix("accept"), !name.hasPrefix("sec-"), !name.hasPrefix("cmcd-"), !harmless.contains(name) else { return false }
         return isShared || partsOfCredentials.contains { name.contains($0) }
+    }
+
+    /// Whether a request with these fields may identify a user, by a field of any name.
+    package static func mayIdentifyUser(_ fields: HTTPFields) -> Bool {
+        fields.lines.contains { field in
+            let name = field.name.asciiLowercased
+            return isForwarded(name) && mayIdentifyUser(name, isShared: true)
+        }
     }
 
     private static let partsOfCredentials = [

@@ -20,8 +20,9 @@ package struct RequestFields: Hashable, Sendable {
         ///
         /// - Parameters:
         ///   - authority: The authority by which the client calls the proxy.
+        ///   - prefix: The beginning of every path at the proxy: a slash, or `/TOKEN/` with a token.
         ///   - original: Returns the origin's URL for a path of the proxy, or nil.
-        case general(authority: String?, original: @Sendable (String) -> String?)
+        case general(authority: String?, prefix: String = "/", original: @Sendable (String) -> String?)
     }
 
     /// Selects the fields of a request.
@@ -39,13 +40,15 @@ package struct RequestFields: Hashable, Sendable {
         for line in request.lines {
             let name = line.name.asciiLowercased
             guard Self.isForwarded(name), !dropped.contains(name) else { continue }
-            guard case .general(let authority, let original) = place else {
+            guard case .general(let authority, let prefix, let original) = place else {
                 if !name.hasPrefix("sec-") { fields.lines.append(line) }
                 continue
             }
             if isBrowser, Self.belongsToBrowserOrigin(name, line.value) { continue }
             if name == "referer" {
-                guard let value = Self.referer(line.value, to: origin, authority: authority, original: original) else { continue }
+                guard let value = Self.referer(line.value, to: origin, authority: authority, prefix: prefix, original: original) else {
+                    continue
+                }
                 fields.lines.append(HTTPFields.Field(name: line.name, value: value))
             } else {
                 fields.lines.append(line)
@@ -107,11 +110,15 @@ package struct RequestFields: Hashable, Sendable {
     /// Returns the `Referer` for the origin: a page of the proxy becomes the URL behind it if that
     /// is at the same origin. Returns nil for other pages of the proxy, whose URLs may contain its
     /// token.
+    ///
+    /// A path that begins with the token is the proxy's, whatever the authority: a server before the
+    /// proxy may have another name and TLS.
     private static func referer(
-        _ value: String, to origin: URIReference.Origin, authority: String?, original: (String) -> String?
+        _ value: String, to origin: URIReference.Origin, authority: String?, prefix: String, original: (String) -> String?
     ) -> String? {
         guard let page = try? URIReference(lenient: value), let place = page.origin else { return nil }
-        guard let authority, place.authority == authority.asciiLowercased else { return value }
+        let hasToken = prefix != "/" && "\(page.path)/".hasPrefix(prefix)
+        guard hasToken || place.authority == authority?.asciiLowercased else { return value }
         guard let url = original(page.path + (page.query.map { "?\($0)" } ?? "")), let behind = try? URIReference(lenient: url) else {
             return nil
         }

@@ -38,8 +38,10 @@ package struct VariantMark: Hashable, Sendable {
     ///   - fields: The fields of the response.
     ///   - isRefusal: Whether the response refuses the resource to the credentials of the request.
     ///   - client: The request, or nil when its client is not known.
-    ///   - isShared: Whether the cache serves several users.
+    ///   - isShared: Whether the cache serves several users. A client that counts as one of several
+    ///     has precedence.
     package init?(of fields: HTTPFields, isRefusal: Bool = false, for client: ClientSelection?, isShared: Bool) {
+        let isShared = isShared || client?.isShared == true
         let control = CacheControl(response: fields, isShared: isShared)
         let varied = Self.varied(by: fields)
         let variesByUser = varied.contains { Self.ofUsers.contains($0) }
@@ -87,13 +89,13 @@ package struct VariantMark: Hashable, Sendable {
     }
 
     /// Returns whether the response answers the request of `client`.
-    package func verdict(for client: ClientSelection, isShared: Bool) -> Verdict {
+    package func verdict(for client: ClientSelection) -> Verdict {
         if !names.isEmpty {
             // `*` is the digest of one request alone.
             if values.isEmpty { return names.contains("*") ? .other : client.sendsNone(of: names) ? .use : .ask }
             guard values.contains(client.valuesDigest(of: names)) else { return .other }
         }
-        if users.isEmpty || servesAll || (!isShared && !isPersonal) { return .use }
+        if users.isEmpty || servesAll || (!client.isShared && !isPersonal) { return .use }
         return users.contains(client.userDigest) ? .use : .ask
     }
 

@@ -50,6 +50,10 @@ struct AdminAPI: Sendable {
                 }
             }
         },
+        "advice": { cache, _, _, answer in
+            let advice = NoticeBoard.of(cache).entries.contains { $0.notice.because == Strangers.advice } ? Strangers.advice : ""
+            answer(.object([("advice", .string(advice))]))
+        },
         "remove-all": { cache, _, _, answer in removeAll(from: cache, answer) },
         "import": { cache, jobs, query, answer in importFile(query, cache, jobs, answer) },
         "adopt": { cache, jobs, query, answer in adopt(query, cache, jobs, answer) },
@@ -115,7 +119,7 @@ struct AdminAPI: Sendable {
     private static func verb(named name: String) -> Verb? { verbs[name] ?? downloadVerbs[name] }
 
     private func refusal(of request: RequestHead, _ exchange: Exchange) -> String? {
-        guard exchange.peerAddress?.isLoopback == true else { return "commands are taken from this machine only" }
+        guard exchange.isFromThisMachine else { return "commands are taken from this machine only" }
         if request.has(.origin) || request.has(.secFetchSite) || request.has(.referer) {
             return "commands are not taken from browsers"
         }

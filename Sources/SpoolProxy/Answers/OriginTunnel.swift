@@ -45,12 +45,14 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
     private let loop: EventLoop
     private let state = Locked(State())
     private let relay = WakeRelay()
+    private let client: SocketAddress?
     private var exchange: Exchange?
     /// Bytes on their way to the client, until all are taken.
     private var chunk: OwnedBytes?
 
     init(_ exchange: Exchange, url: MediaURL, site: FixedSite, cache: MediaCache) {
         request = exchange.request
+        client = exchange.clientAddress
         self.exchange = exchange
         self.url = url
         self.site = site
@@ -63,10 +65,11 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         let sink = exchange?.bodySink as? TunnelledBody
         let body = sink?.body
         // A field of the client replaces a configured one.
-        let fields = cache.configuration.fields(for: url.text).replacing(with: site.fieldsForOrigin(request))
+        let fields = cache.configuration.fields(for: url.text).replacing(with: site.fieldsForOrigin(request, from: client))
         var asked = OriginRequest(to: url, fields: fields)
         asked.method = request.method
         asked.followsRedirects = false
+        asked.reach = cache.bounds.current
         asked.wait(cache.configuration.network.patience(forHost: url.origin.host), isBrief: false)
         // The origin may have run a request whose answer is late.
         asked.lateAfter = nil

@@ -67,7 +67,7 @@ final class ResourceAnswer {
         self.cache = cache
         self.url = url
         self.key = key
-        if let key, let client { route = VariantRoute(client, to: key, isShared: cache.configuration.freshness.isShared) }
+        if let key, let client { route = VariantRoute(client, to: key) }
         self.now = now
         fieldRules = fields
         let request = exchange.request

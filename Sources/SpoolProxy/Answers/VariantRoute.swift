@@ -34,7 +34,6 @@ struct VariantRoute {
     private(set) var isApart = false
     /// A variant that holds a second copy of stored bytes, to be removed.
     private var duplicate: ResourceKey?
-    private let isShared: Bool
     private var offered: [(tag: String, key: ResourceKey)] = []
     /// The tag that the origin confirmed for this request.
     private var confirmedTag: String?
@@ -45,10 +44,9 @@ struct VariantRoute {
     private var hasTakenOver = false
     private var moves = 0
 
-    init(_ client: ClientRequest, to base: ResourceKey, isShared: Bool) {
+    init(_ client: ClientRequest, to base: ResourceKey) {
         self.base = base
         self.client = client
-        self.isShared = isShared
         key = base
     }
 
@@ -87,7 +85,7 @@ struct VariantRoute {
             if tag == confirmedTag { return admit(reader) }
             if let stored = offered.first(where: { $0.tag == tag && $0.key != key }) { return move(to: stored.key, confirming: tag) }
         }
-        switch representation.knownMark?.verdict(for: client.selection, isShared: isShared) ?? .use {
+        switch representation.knownMark?.verdict(for: client.selection) ?? .use {
         case .use: return enter(reader)
         case .ask where isOutOfReach: return enter(reader)
         case .ask, .other:

@@ -9,7 +9,7 @@ final class ManifestAddress {
     private let prefix: String
     private let isPathForm: Bool
     private let home: URIReference.Origin?
-    private let authority: String
+    private let place: String
     private let mayLead: (URIReference.Origin) -> Bool
     private let proof: (String) -> String
     /// The URLs of the references so far.
@@ -28,19 +28,19 @@ final class ManifestAddress {
     ///     references lead through the proxy by themselves.
     ///   - home: The origin of the manifest, whose resources get the client's credentials, or nil
     ///     when the manifest itself is one of another origin.
-    ///   - authority: Host and port by which the client reaches the proxy.
+    ///   - place: Scheme, host and port by which the client reaches the proxy.
     ///   - url: The URL of the manifest.
     ///   - mayLead: Returns whether the manifest may lead this proxy to an origin.
     ///   - proof: Returns the proof for the beginning of URLs of another origin than the fixed one.
     init(
-        rules: ProxyTargetRules, prefix: String, isPathForm: Bool, home: URIReference.Origin?, authority: String, url: String,
+        rules: ProxyTargetRules, prefix: String, isPathForm: Bool, home: URIReference.Origin?, place: String, url: String,
         mayLead: @escaping (URIReference.Origin) -> Bool, proof: @escaping (String) -> String
     ) {
         self.rules = rules
         self.prefix = prefix
         self.isPathForm = isPathForm
         self.home = home
-        self.authority = authority
+        self.place = place
         self.mayLead = mayLead
         self.proof = proof
         children = ManifestChildren(of: url)
@@ -58,7 +58,7 @@ final class ManifestAddress {
             // Without a scheme, the player would take the proxy's own.
             return text.utf8.starts(with: "//".utf8) ? url : nil
         }
-        if reference.role == .interstitialAsset { return "http://\(authority)\(path)" }
+        if reference.role == .interstitialAsset { return "\(place)\(path)" }
         return isPathForm && leads(reference, to: path) ? nil : path
     }
 

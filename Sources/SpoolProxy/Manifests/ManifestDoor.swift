@@ -149,7 +149,7 @@ final class ManifestDoor: Sendable {
         let isPathForm = Self.parsed(url).map { rules.isPathForm(request.path, of: $0, prefix: prefix, home: home, proof: proof) }
         return ManifestMemo.Cause(
             key: key, url: url, generation: generation, isPathForm: isPathForm ?? false, home: home,
-            authority: request.authority ?? "localhost",
+            place: "\(request.publicScheme)://\(request.publicAuthority ?? "localhost")",
             variables: memory.withLock { $0.variables.values(of: url, isNamedElsewhere: home == nil) })
     }
 
@@ -281,7 +281,7 @@ final class ManifestDoor: Sendable {
     ) throws(ParseError) -> ManifestMemo.Entry {
         let origin = Self.parsed(cause.url)?.origin
         let address = ManifestAddress(
-            rules: rules, prefix: prefix, isPathForm: cause.isPathForm, home: cause.home, authority: cause.authority, url: cause.url,
+            rules: rules, prefix: prefix, isPathForm: cause.isPathForm, home: cause.home, place: cause.place, url: cause.url,
             mayLead: { [self] in mayLead(cause.key, from: origin, to: $0) }, proof: proof)
         let body = try reader.rewritten(bytes, contents, verbatim: address.change, replacement: address.replacement)
         let check = body.withUnsafeBytes { CRC32C.of($0) }

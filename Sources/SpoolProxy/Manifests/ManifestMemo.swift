@@ -16,8 +16,8 @@ struct ManifestMemo {
         var isPathForm: Bool
         /// The origin whose resources get the client's credentials.
         var home: URIReference.Origin?
-        /// Absolute references name the proxy as the client does.
-        var authority: String
+        /// The scheme and authority of the proxy for the client, which absolute references have.
+        var place: String
         var variables: [String: String]
     }
 

@@ -1,6 +1,7 @@
 import SpoolCore
 import SpoolServer
 import SpoolOrigin
+import SpoolSystem
 
 /// The one site that a proxy stands in for: decides which requests go to the origin, and translates
 /// fields in both directions.
@@ -41,17 +42,22 @@ struct FixedSite: Sendable {
     ]
 
     /// The request's fields in the form for the origin. A page that was loaded from this proxy
-    /// names it in `Origin` and `Referer`. For the origin, these become its own site.
-    func fieldsForOrigin(_ request: RequestHead) -> HTTPFields {
+    /// names it in `Origin` and `Referer`. For the origin, these become its own site. Fields by which
+    /// an origin trusts its gateway stay here; `X-Forwarded-For` is this proxy's own.
+    ///
+    /// - Parameter client: The address of the client that alone gets the response, or nil when
+    ///   several clients may get it.
+    func fieldsForOrigin(_ request: RequestHead, from client: SocketAddress?) -> HTTPFields {
         let fields = request.fields
         let dropped = Self.ofConnection.union(Self.listed(in: fields))
-        let own = request.authority.map { "http://\($0)" }
         var result = HTTPFields(
-            fields.lines.filter { !dropped.contains($0.name.asciiLowercased) }.map { field in
-                guard let own, field.isNamed(.origin) || field.isNamed(.referer) else { return field }
-                guard field.value == own || field.value.hasPrefix(own + "/") else { return field }
-                return .init(name: field.name, value: origin + withoutPrefix(field.value.dropFirst(own.count)))
+            fields.lines.compactMap { field in
+                let name = field.name.asciiLowercased
+                guard !dropped.contains(name), !RequestFields.isOfGateway(name) else { return nil }
+                guard field.isNamed(.origin) || field.isNamed(.referer), let path = ownPath(of: field.value, request) else { return field }
+                return .init(name: field.name, value: origin + withoutPrefix(path))
             })
+        if let client { result[.xForwardedFor] = client.unmapped.literal }
         // One list. Its last member is the last proxy that forwarded the message (RFC 9110 §7.6.3).
         result.append(.via, (fields.values(of: .via) + [via]).joined(separator: ", "))
         return result
@@ -85,6 +91,15 @@ struct FixedSite: Sendable {
         guard let reference = try? URIReference(lenient: url), reference.origin?.description == origin else { return nil }
         let query = reference.query.map { "?\($0)" } ?? "", fragment = reference.fragment.map { "#\($0)" } ?? ""
         return ProxyTargetRules.pathHere(of: "\(reference.path)\(query)\(fragment)", prefix: prefix)
+    }
+
+    /// Returns the path of a URL at this proxy, or nil for a URL elsewhere. A path that begins with the
+    /// token is this proxy's whatever the authority: a server before it may have another name.
+    private func ownPath(of url: String, _ request: RequestHead) -> Substring? {
+        if let path = request.ownPath(of: url) { return path }
+        guard prefix != "/", let scheme = url.firstRange(of: "://") else { return nil }
+        let path = url[scheme.upperBound...].drop { $0 != "/" }
+        return "\(path.prefix { $0 != "?" && $0 != "#" })/".hasPrefix(prefix) ? path : nil
     }
 
     /// Returns a path at this proxy as a path at the origin, without the token.

@@ -19,15 +19,17 @@ final class ProxyRouter: Handler {
     private let wallNow: @Sendable () -> Timestamp
     private let memo = TargetMemo()
     private let manifests: ManifestDoor
+    private let strangers: Strangers
     /// The settings of the player that this router serves, or nil for all players.
     private let visit: VisitSettings?
 
     init(
         cache: MediaCache, rules: ProxyTargetRules, pages: OwnPages, prefix: String, admin: AdminAPI?, sites: SitePolicy,
-        loops: LoopGuard, site: FixedSite?, manifests: ManifestDoor, visit: VisitSettings? = nil,
+        loops: LoopGuard, site: FixedSite?, manifests: ManifestDoor, strangers: Strangers, visit: VisitSettings? = nil,
         wallNow: @escaping @Sendable () -> Timestamp
     ) {
         self.visit = visit
+        self.strangers = strangers
         self.cache = cache
         self.rules = rules
         self.pages = pages
@@ -70,7 +72,8 @@ final class ProxyRouter: Handler {
     }
 
     func respond(to request: RequestHead, on exchange: Exchange) {
-        if request.method == "POST", case .own(let path) = rules.read(path: request.path, host: request.authority) {
+        let isStranger = strangers.sent(request)
+        if request.method == "POST", !isStranger, case .own(let path) = rules.read(path: request.path, host: request.authority) {
             if pages.act(path, on: exchange) { return }
             if let admin { return admin.respond(to: request, path: path, on: exchange) }
         }
@@ -80,7 +83,8 @@ final class ProxyRouter: Handler {
         }
         let path = request.path, authority = request.authority
         let isFromNetwork = exchange.isFromNetwork
-        let meaning = memo.meaning(of: path, authority: authority, isFromNetwork: isFromNetwork) {
+        // The key of a stranger's URL may be another one, so it has no part in the memo.
+        let known = memo.meaning(of: path, authority: authority, isFromNetwork: isFromNetwork) {
             var target = read(path: path, authority: authority, isFromNetwork: isFromNetwork)
             var isChild = false
             if case .own(let path) = target, path.hasPrefix(ProxyTargetRules.foreignPrefix) {
@@ -99,6 +103,7 @@ final class ProxyRouter: Handler {
                 cache: cache, key: key, url: url, policy: cache.policy(for: url, policy(for: url)), fields: fields(for: url))
             return .init(target: target, key: key, isForeign: isForeign, hits: hits)
         }
+        let meaning = isStranger ? stranger(known) : known
         if case .refused(let refusal) = meaning.target { return refuse(refusal.status, refusal.explanation, exchange) }
         if let refusal = sites.refusal(of: request) { return refuse(403, refusal, exchange) }
         if loops.hasPassed(request) {
@@ -118,7 +123,8 @@ final class ProxyRouter: Handler {
             if let hits = meaning.hits, hits.respond(to: request, on: exchange) { return }
             ResourceAnswer(
                 exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy(for: url), manifests: manifests,
-                client: client(of: request, for: url, isForeign: meaning.isForeign), page: page(of: request), fields: fieldRules,
+                client: client(of: exchange, for: url, isForeign: meaning.isForeign, isStranger: isStranger), page: page(of: request),
+                fields: fieldRules,
                 visit: visit ?? loops.visit(of: request, to: url), now: wallNow
             ).begin()
         case .own where request.method != "GET" && request.method != "HEAD":
@@ -140,13 +146,31 @@ extension ProxyRouter {
         exchange.respond(.error(status, why, fields: fields))
     }
 
+    /// Returns a target's meaning for a client of another proxy.
+    private func stranger(_ known: TargetMemo.Meaning) -> TargetMemo.Meaning {
+        if let refusal = strangers.refusal(of: known.target, rules.reach) {
+            return .init(target: .refused(.init(status: 403, explanation: refusal)))
+        }
+        guard case .resource(let url, let chosen) = known.target else { return known }
+        var meaning = known
+        // A plain hit is for the one user of the cache.
+        if !cache.configuration.freshness.isShared { meaning.hits = nil }
+        let named = chosen.map(ResourceKey.init(normalized:)) ?? visit?.key(url.text)
+        if url.userinfo != nil { meaning.key = cache.readingKey(for: url, chosen: named, isStranger: true) }
+        return meaning
+    }
+
     /// Returns the request in the form for the origin.
-    private func client(of request: RequestHead, for url: MediaURL, isForeign: Bool) -> ClientRequest? {
-        if let site, !isForeign { return cache.variants.request(site.fieldsForOrigin(request), for: url, at: .site) }
-        let place = RequestFields.Place.general(authority: request.authority) { [rules] path in
+    private func client(of exchange: Exchange, for url: MediaURL, isForeign: Bool, isStranger: Bool) -> ClientRequest? {
+        let request = exchange.request
+        if let site, !isForeign {
+            let fields = site.fieldsForOrigin(request, from: nil)
+            return cache.variants.request(fields, for: url, at: .site, isStranger: isStranger)
+        }
+        let place = RequestFields.Place.general(authority: request.publicAuthority, prefix: prefix) { [rules] path in
             if case .resource(let url, _) = rules.read(path: path, host: nil) { url.text } else { nil }
         }
-        return cache.variants.request(request.fields, for: url, at: place, isForeign: isForeign)
+        return cache.variants.request(request.fields, for: url, at: place, isForeign: isForeign, isStranger: isStranger)
     }
 
     /// Returns the web site whose page makes a browser send the request, for the request to the
@@ -154,7 +178,6 @@ extension ProxyRouter {
     /// only for a request that `SitePolicy` allows.
     private func page(of request: RequestHead) -> String? {
         guard request.has(.origin), let page = request.fields.single(.origin).value else { return nil }
-        let isOwn = request.authority.map { page.equalsIgnoringCase("http://\($0)") } ?? false
-        return isOwn ? rules.fixedOrigin?.description : page
+        return request.ownPath(of: page)?.isEmpty == true ? rules.fixedOrigin?.description : page
     }
 }

@@ -41,7 +41,7 @@ struct SitePolicy: Sendable {
             let isForeign = site.equalsIgnoringCase("cross-site")
             return isForeign ? "a browser asks on behalf of a foreign site; allow the site with --allow-site" : nil
         }
-        guard let origin = request.fields.single(.origin).value, isAllowed(origin, request.authority) else {
+        guard let origin = request.fields.single(.origin).value, isAllowed(origin, request) else {
             return "a browser asks on behalf of \(Self.shown(request[.origin])); allow that with --allow-site"
         }
         return nil
@@ -51,7 +51,7 @@ struct SitePolicy: Sendable {
     /// browser sends to a plain network address.
     private func refusalByReferer(of request: RequestHead) -> String? {
         guard request.has(.referer), let referer = request[.referer], mayComeFromPage(request.fields) else { return nil }
-        guard let origin = Self.origin(referer), isAllowed(origin.description, request.authority) else {
+        guard let origin = Self.origin(referer), isAllowed(origin.description, request) else {
             return "the Referer names a foreign site, \(Self.shown(referer)); allow it with --allow-site"
         }
         return nil
@@ -72,11 +72,11 @@ struct SitePolicy: Sendable {
         RequestFields.isFromBrowser(fields) || fields[.userAgent]?.hasPrefix("AppleCoreMedia/") == true
     }
 
-    private func isAllowed(_ text: String, _ authority: String?) -> Bool {
+    private func isAllowed(_ text: String, _ request: RequestHead) -> Bool {
         if text == "null" { return allowed.contains(text) }
         guard let reference = try? URIReference(text), let origin = reference.origin else { return false }
         if allowed.contains(origin.description) || origin.host.isLoopbackHost { return true }
-        return authority?.asciiLowercased == origin.authority
+        return [request.authority, request.publicAuthority].contains { $0?.asciiLowercased == origin.authority }
     }
 }
 

@@ -78,8 +78,12 @@ extension Connection {
     ///   request.
     private func answerRepeated(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard let repeated, !receiving.parser.isInsideHead, let (spec, count) = repeated.match(bytes),
-            let response = repeated.responder.response(to: spec)
+            admit(repeated.head.forwarding)
         else { return nil }
+        guard let response = repeated.responder.response(to: spec) else {
+            stopCounting()
+            return nil
+        }
         receiving.isHeadTimed = false
         server.requestCount += 1
         sending.request = .repeated(repeated)
@@ -110,6 +114,11 @@ extension Connection {
     }
 
     private func dispatch(_ head: RequestHead, _ sink: (any BodySink)? = nil) {
+        var head = head
+        head.forwarding = Forwarding(head, from: ticket.isFront ? server.options.fronts : nil)
+        guard admit(head.forwarding) else {
+            return refuse(RequestRefusal(503, "this client has \(server.options.connectionsPerClient) requests; end one of them"))
+        }
         phase = .handling
         receiving.isHeadTimed = false
         setDeadline(uploadTimeout)
@@ -119,6 +128,22 @@ extension Connection {
         server.requestCount += 1
         server.handler.respond(to: head, on: exchange)
         repeated = exchange.rangeResponder.flatMap { RepeatedRequest(head, $0, limits: server.options.requestLimits) }
+    }
+
+    /// Counts a request for the client that a believed proxy names.
+    ///
+    /// - Returns: False when the client has too many.
+    private func admit(_ forwarding: Forwarding?) -> Bool {
+        guard let forwarding, forwarding.isBelieved else { return true }
+        guard server.census.begin(client: forwarding.name) else { return false }
+        countedClient = forwarding.name
+        return true
+    }
+
+    /// Ends the count of the present request.
+    func stopCounting() {
+        if let countedClient { server.census.end(client: countedClient) }
+        countedClient = nil
     }
 
     /// Sets the interest and the deadline after the available bytes have been processed.

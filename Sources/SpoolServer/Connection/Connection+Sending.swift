@@ -368,8 +368,9 @@ extension Connection {
     func finishExchange(_ end: AccessRecord.End) {
         endUpload(isComplete: false)
         closeSource()
+        stopCounting()
         guard sending.isAnswering else { return }
-        let record = server.options.onResponse.map { ($0, sending.accessRecord(end, now: loop.readClock)) }
+        let record = server.options.onResponse.map { ($0, sending.accessRecord(end, from: socket.peerAddress, now: loop.readClock)) }
         if sending.isUnsentLimited { socket.limitUnsent(to: 0) }
         let serial = sending.warmingSerial, exchange = sending.exchange
         sending = SendingState()

@@ -8,6 +8,8 @@ final class ConnectionCensus: Sendable {
         fileprivate(set) var loop: Int
         /// The name of the client, or nil where connections are not counted.
         let client: [UInt8]?
+        /// Whether the other end is a proxy whose requests are counted for its clients.
+        let isFront: Bool
         /// Whether the client has too many connections with this one.
         let isOneTooMany: Bool
     }
@@ -17,6 +19,17 @@ final class ConnectionCensus: Sendable {
         /// The number of connections of each client, by the client's name.
         var clients: [[UInt8]: Int] = [:]
         var count = 0
+
+        /// Returns the number of the client's connections with the new one.
+        mutating func add(_ client: [UInt8]) -> Int {
+            clients[client, default: 0] += 1
+            return clients[client, default: 0]
+        }
+
+        mutating func remove(_ client: [UInt8]) {
+            guard let count = clients[client] else { return }
+            clients[client] = count > 1 ? count - 1 : nil
+        }
     }
 
     /// The number of loops, at least 1.
@@ -35,17 +48,30 @@ final class ConnectionCensus: Sendable {
     var count: Int { state.withLock { $0.count } }
 
     /// Counts a new connection for the loop that has the fewest.
-    func enter(client: [UInt8]?) -> Ticket {
+    func enter(client: [UInt8]?, isFront: Bool = false) -> Ticket {
         state.withLock { state in
             let loop = state.loops.indices.min { state.loops[$0] < state.loops[$1] } ?? 0
             state.loops[loop] += 1
             state.count += 1
-            guard let client else { return Ticket(loop: loop, client: nil, isOneTooMany: false) }
-            let others = state.clients[client, default: 0]
-            state.clients[client] = others + 1
-            return Ticket(loop: loop, client: client, isOneTooMany: others >= connectionsPerClient)
+            guard let client else { return Ticket(loop: loop, client: nil, isFront: isFront, isOneTooMany: false) }
+            let isOneTooMany = state.add(client) > connectionsPerClient
+            return Ticket(loop: loop, client: client, isFront: isFront, isOneTooMany: isOneTooMany)
         }
     }
+
+    /// Counts a request that a proxy before the server passes on, as a connection of its client.
+    ///
+    /// - Returns: False, and counts nothing, when the client has too many already.
+    func begin(client: [UInt8]) -> Bool {
+        state.withLock { state in
+            guard state.clients[client, default: 0] < connectionsPerClient else { return false }
+            _ = state.add(client)
+            return true
+        }
+    }
+
+    /// Counts such a request no more.
+    func end(client: [UInt8]) { state.withLock { $0.remove(client) } }
 
     /// Counts a connection for another loop.
     func moved(_ ticket: Ticket, to loop: Int) -> Ticket {
@@ -63,8 +89,7 @@ final class ConnectionCensus: Sendable {
         state.withLock { state in
             state.loops[ticket.loop] -= 1
             state.count -= 1
-            guard let client = ticket.client, let count = state.clients[client] else { return }
-            state.clients[client] = count > 1 ? count - 1 : nil
+            if let client = ticket.client { state.remove(client) }
         }
     }
 }

@@ -146,11 +146,13 @@ extension SendingState {
         isOutputBody ? max(0, bodyBytes - Int64(output.count - outputSent)) : bodyBytes
     }
 
-    /// Returns the line of the access log about this response.
-    func accessRecord(_ end: AccessRecord.End, now: () -> MonotonicInstant) -> AccessRecord {
+    /// Returns the line of the access log about this response to the other end of the connection.
+    func accessRecord(_ end: AccessRecord.End, from peer: SocketAddress?, now: () -> MonotonicInstant) -> AccessRecord {
         let head = head
+        let forwarding = head?.forwarding.flatMap { $0.isBelieved ? $0 : nil }
         return AccessRecord(
-            method: head?.method ?? "", target: head?.target ?? "", status: status, bodyBytes: sentBodyBytes,
+            client: forwarding.map(\.client) ?? peer, method: head?.method ?? "", target: head?.target ?? "", status: status,
+            bodyBytes: sentBodyBytes,
             duration: began.map { now() - $0 } ?? 0, end: end)
     }
 }

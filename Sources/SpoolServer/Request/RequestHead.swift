@@ -24,6 +24,9 @@ package struct RequestHead: Sendable {
     /// Whether the client waits for an interim response before it sends its body (RFC 9110
     /// §10.1.1).
     package let expectsContinue: Bool
+    /// What a proxy before the server states about the request, or nil for a request of the client
+    /// itself.
+    package internal(set) var forwarding: Forwarding?
     /// The head's bytes, which `lines` refers to.
     private let bytes: [UInt8]
     private let lines: [FieldLine]
@@ -95,6 +98,21 @@ package struct RequestHead: Sendable {
     package var authority: String? {
         guard let rest = afterScheme else { return self[.host] }
         return String(decoding: rest.prefix { !Self.endsAuthority($0) }, as: UTF8.self)
+    }
+
+    /// The authority by which the client reaches the server, through the proxies before it if there
+    /// are any.
+    package var publicAuthority: String? { forwarding?.authority ?? authority }
+
+    /// The scheme by which the client reaches the server.
+    package var publicScheme: String { forwarding?.scheme ?? "http" }
+
+    /// Returns the rest of a URL behind an authority of this server, or nil for a URL elsewhere. The
+    /// scheme does not count, because a proxy before the server may add TLS.
+    package func ownPath(of url: String) -> Substring? {
+        guard let scheme = ["http://", "https://"].first(where: url.hasPrefix) else { return nil }
+        let rest = url.dropFirst(scheme.count), place = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        return [authority, publicAuthority].contains { $0?.equalsIgnoringCase(String(place)) == true } ? rest.dropFirst(place.count) : nil
     }
 
     /// The path and query of the target, or `/` for an absolute target without path.

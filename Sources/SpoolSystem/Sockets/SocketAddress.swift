@@ -61,8 +61,10 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 
     /// Whether it reaches services that are not meant for other networks: loopback, link-local (RFC
-    /// 3927, RFC 4291 §2.5.6) and unspecified addresses, also inside an IPv6 address.
+    /// 3927, RFC 4291 §2.5.6) and unspecified addresses, also inside an IPv6 address, and the services
+    /// of clouds for their machines.
     package var isForThisMachine: Bool {
+        if isOfCloud { return true }
         if let bytes = family == .ipv4 ? bytes : mappedIPv4 {
             return bytes[0] == 127 || bytes[0] == 0 || (bytes[0] == 169 && bytes[1] == 254)
         }
@@ -92,9 +94,22 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         return isMapped || isTranslated ? Array(bytes[12...]) : nil
     }
 
+    /// Whether a cloud answers there with the credentials of this machine, outside link-local
+    /// addresses: AWS, Google, Alibaba, Oracle, and Azure in its public range.
+    private var isOfCloud: Bool {
+        Self.ofClouds.contains(mappedIPv4 ?? bytes)
+    }
+
+    private static let ofClouds = Set(
+        ["fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "192.0.0.192", "168.63.129.16"].compactMap {
+            SocketAddress(literal: $0, port: 0)?.bytes
+        })
+
     /// Whether the address may belong to any host on the Internet, and not to this machine, a
-    /// private or local network, or a group (RFC 6890, RFC 4193, RFC 6598).
+    /// private or local network, a group (RFC 6890, RFC 4193, RFC 6598) or a cloud's service for its
+    /// machines.
     package var isPublic: Bool {
+        if isOfCloud { return false }
         if let bytes = family == .ipv4 ? bytes : mappedIPv4 {
             switch (bytes[0], bytes[1]) {
             case (0, _), (10, _), (127, _), (169, 254), (192, 168), (198, 18...19), (224..., _): return false
@@ -107,6 +122,9 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         // Of IPv6, only global unicast addresses are routed.
         return bytes[0] & 0xE0 == 0x20
     }
+
+    /// The address without its port and brackets.
+    package var literal: String { family == .ipv4 ? host : String(host.dropFirst().dropLast()) }
 
     /// The address without its port, in the form of a URL: IPv6 has brackets.
     package var host: String {

@@ -13,8 +13,8 @@ import Testing
     private func verdict(
         _ response: HTTPFields, fetchedBy first: HTTPFields?, for second: HTTPFields, isShared: Bool = false
     ) -> VariantMark.Verdict {
-        let mark = VariantMark(of: response, for: first.map { client($0, nonce: 1) }, isShared: isShared)
-        return mark?.verdict(for: client(second, nonce: 2), isShared: isShared) ?? .use
+        let mark = VariantMark(of: response, for: first.map { client($0, nonce: 1, isShared: isShared) }, isShared: isShared)
+        return mark?.verdict(for: client(second, nonce: 2, isShared: isShared)) ?? .use
     }
 
     // MARK: Vary
@@ -60,8 +60,8 @@ import Testing
     @Test func `the request that Vary star answered is still answered`() throws {
         let asker = client([:], nonce: 7)
         let mark = try #require(VariantMark(of: ["Vary": "*"], for: asker, isShared: false))
-        #expect(mark.verdict(for: asker, isShared: false) == .use)
-        #expect(mark.verdict(for: client([:], nonce: 8), isShared: false) == .other)
+        #expect(mark.verdict(for: asker) == .use)
+        #expect(mark.verdict(for: client([:], nonce: 8)) == .other)
         var opened = mark
         opened.admit(client([:], nonce: 8))
         #expect(opened == mark)
@@ -131,9 +131,9 @@ import Testing
     @Test func `a stored refusal answers the refused credentials and no others`() throws {
         let response: HTTPFields = ["Cache-Control": "public, max-age=60"]
         for first in [[:], Self.a] as [HTTPFields] {
-            let mark = try #require(VariantMark(of: response, isRefusal: true, for: client(first), isShared: false))
-            #expect(mark.verdict(for: client(first), isShared: false) == .use)
-            #expect(mark.verdict(for: client(Self.b), isShared: false) == .ask)
+            let mark = try #require(VariantMark(of: response, isRefusal: true, for: client(first, isShared: false), isShared: false))
+            #expect(mark.verdict(for: client(first)) == .use)
+            #expect(mark.verdict(for: client(Self.b)) == .ask)
         }
     }
 
@@ -145,23 +145,24 @@ import Testing
     // MARK: Admitting
 
     @Test func `the origin's confirmation admits a request, and the list is bounded`() throws {
-        var mark = try #require(VariantMark(of: ["Vary": "User-Agent", "Cache-Control": "private"], for: client(Self.a), isShared: false))
+        var mark = try #require(
+            VariantMark(of: ["Vary": "User-Agent", "Cache-Control": "private"], for: client(Self.a, isShared: false), isShared: false))
         for number in 0..<(2 * VariantMark.userLimit) {
-            let next = client(["Authorization": "\(number)", "User-Agent": "\(number)"])
-            #expect(mark.verdict(for: next, isShared: false) == .other)
+            let next = client(["Authorization": "\(number)", "User-Agent": "\(number)"], isShared: false)
+            #expect(mark.verdict(for: next) == .other)
             mark.admit(next)
-            #expect(mark.verdict(for: next, isShared: false) == .use)
+            #expect(mark.verdict(for: next) == .use)
         }
         #expect(mark.users.count == VariantMark.userLimit && mark.values.count == VariantMark.valueLimit)
-        #expect(mark.verdict(for: client(Self.a), isShared: false) == .other)
+        #expect(mark.verdict(for: client(Self.a)) == .other)
     }
 
     @Test func `a confirmation for one user keeps the others, and never closes what was open to everybody`() throws {
         let ofA = try #require(VariantMark(of: [:], for: client(Self.a), isShared: true))
         let ofB = try #require(VariantMark(of: [:], for: client(Self.b), isShared: true))
         let both = try #require(VariantMark.merged(ofA, with: ofB))
-        for user in [Self.a, Self.b] { #expect(both.verdict(for: client(user), isShared: true) == .use) }
-        #expect(both.verdict(for: client([:]), isShared: true) == .ask)
+        for user in [Self.a, Self.b] { #expect(both.verdict(for: client(user)) == .use) }
+        #expect(both.verdict(for: client([:])) == .ask)
         #expect(VariantMark.merged(nil, with: ofB) == nil)
         #expect(VariantMark.merged(ofA, with: nil) == nil)
         let varied = try #require(VariantMark(of: ["Vary": "X"], for: client([:]), isShared: true))
@@ -189,7 +190,7 @@ import Testing
             #expect(!mark.text.contains("a=1"))
         }
         for text in ["", ";;;", "x", "a;b", ";;;p", "\u{0};", "a;b;c;d;e"] {
-            #expect(VariantMark(text: text).verdict(for: client, isShared: false) == .other, "\(text)")
+            #expect(VariantMark(text: text).verdict(for: client) == .other, "\(text)")
         }
     }
 }

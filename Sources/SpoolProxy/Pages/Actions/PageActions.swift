@@ -123,7 +123,7 @@ final class PageActions: Sendable {
 
     /// Returns the reason why a request is refused, whoever has logged in.
     private static func refusal(of request: RequestHead, _ exchange: Exchange) -> (RefusalCode, String)? {
-        guard exchange.peerAddress?.isLoopback == true else {
+        guard exchange.isFromThisMachine else {
             return (.notThisMachine, "actions are taken from this machine only; from another one, use 'ssh -L'")
         }
         guard request.contentLength == 0 else { return (.hasBody, "actions have no body") }

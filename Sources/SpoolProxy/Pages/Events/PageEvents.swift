@@ -70,6 +70,9 @@ final class PageEvents: Sendable {
     /// Notes that the proxy refuses a request.
     func refused(_ status: Int, _ why: String) { notices.add(CacheNotice(.refused, because: "\(status): \(why)")) }
 
+    /// Notes advice for the operator.
+    func advised(_ advice: String) { notices.add(CacheNotice(.refused, because: advice)) }
+
     /// Answers a request for the events. On the loop only.
     func respond(to request: RequestHead, on exchange: Exchange) {
         guard request.method == "GET" else { return exchange.respond(Response(200, fields: Self.fields, body: .bytes([]))) }

@@ -1,0 +1,62 @@
+import Spool
+import SpoolCore
+import SpoolOrigin
+import SpoolServer
+import SpoolSystem
+
+/// The rules for requests that another proxy passed on. Their clients may be anybody, so they get the
+/// service and none of the privileges of this machine.
+///
+/// A request shows by `X-Forwarded-For`, `Forwarded` or `X-Real-IP` that it was passed on. Download
+/// helpers and tunnels send these fields too, so they are no error.
+final class Strangers: Sendable {
+    private let cache: MediaCache
+    private let events: PageEvents?
+    /// Whether the options say that clients come through a proxy.
+    private let isExpected: Bool
+    private let hasTold = Locked(false)
+
+    /// Creates the rules.
+    ///
+    /// - Parameter events: The events of the page, which get the notice.
+    init(cache: MediaCache, events: PageEvents?, isExpected: Bool) {
+        self.cache = cache
+        self.events = events
+        self.isExpected = isExpected
+    }
+
+    /// The advice for an operator, in the notice and the log.
+    static let advice =
+        "a request names the client of another proxy (X-Forwarded-For): if clients come through a proxy, give --behind-proxy;"
+        + " until then such requests get no pages, no private addresses, and nothing that other users' credentials fetched"
+
+    /// Returns whether a request is a stranger's. Gives the advice once if the options do not expect
+    /// one.
+    func sent(_ request: RequestHead) -> Bool {
+        guard request.forwarding != nil else { return false }
+        guard !isExpected else { return true }
+        let isFirst = hasTold.withLock { hasTold in
+            defer { hasTold = true }
+            return !hasTold
+        }
+        if isFirst {
+            cache.configuration.log?.log(.warning, Self.advice)
+            events?.advised(Self.advice)
+        }
+        return true
+    }
+
+    /// Returns the reason why a stranger may not have a target, or nil.
+    func refusal(of target: ProxyTarget, _ reach: OriginReach) -> String? {
+        let flag = isExpected ? "" : "; see --behind-proxy"
+        switch target {
+        case .own(let path) where path.prefix(while: { $0 != "?" }) == "health": return nil
+        case .own, .page: return "this page is not for clients of another proxy\(flag)"
+        case .resource(let url, _):
+            let host = url.origin.host
+            guard !reach.named.contains(url.origin), !cache.configuration.security.privateNames.allowStranger(host) else { return nil }
+            return "\(url.origin) is private, and this request came through another proxy; allow it with --allow-private \(host)\(flag)"
+        case .refused: return nil
+        }
+    }
+}
