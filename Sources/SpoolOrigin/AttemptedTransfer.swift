@@ -154,7 +154,8 @@ package final class AttemptedTransfer<Policy: AttemptPolicy>: Transfer, AwaitedA
     /// - Returns: The use of the body that follows.
     fileprivate func headReceived(_ head: ResponseHead, of number: Int) -> BodyUse {
         act(number) { state in
-            state.waits(for: number) ? state.policy.headReceived(head, of: number, others: state.counting.subtracting([number])) : nil
+            guard state.waits(for: number) else { return nil }
+            return state.policy.headReceived(head, of: number, others: state.counting.subtracting([number]))
         }
         return state.withLock { state in
             if state.phase == .answered(number) { return .answer }
@@ -172,7 +173,8 @@ package final class AttemptedTransfer<Policy: AttemptPolicy>: Transfer, AwaitedA
 
     fileprivate func finished(_ end: TransferEnd, of number: Int) {
         act(number) { state in
-            guard let attempt = state.attempts.removeValue(forKey: number), attempt.role == .counts, state.phase != .over else { return nil }
+            guard let attempt = state.attempts.removeValue(forKey: number), attempt.role == .counts, state.phase != .over
+            else { return nil }
             state.timings = attempt.timings
             // Of a cancelled request, the first end counts.
             if state.isCancelled { return AttemptStep(.finish(end)) }
