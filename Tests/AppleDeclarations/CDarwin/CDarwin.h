@@ -59,8 +59,10 @@ struct tm { int tm_sec, tm_min, tm_hour, tm_mday, tm_mon, tm_year, tm_wday, tm_y
 #define EINPROGRESS 36
 #define ENOTSOCK 38
 #define ENOTSUP 45
+#define EAFNOSUPPORT 47
 #define EADDRINUSE 48
 #define EADDRNOTAVAIL 49
+#define ENETDOWN 50
 #define ENETUNREACH 51
 #define ECONNABORTED 53
 #define ECONNRESET 54
@@ -286,7 +288,7 @@ int kevent(int, const struct kevent *_Null_unspecified, int, struct kevent *_Nul
 #define _SC_NPROCESSORS_ONLN 58
 #define _SC_PHYS_PAGES 200
 #define CLOCKS_PER_SEC 1000000
-typedef enum { _CLOCK_REALTIME = 0, _CLOCK_MONOTONIC = 6, _CLOCK_UPTIME_RAW = 8, _CLOCK_PROCESS_CPUTIME_ID = 12 } clockid_t;
+typedef enum { _CLOCK_REALTIME = 0, _CLOCK_MONOTONIC = 6, _CLOCK_UPTIME_RAW = 8, _CLOCK_PROCESS_CPUTIME_ID = 12, _CLOCK_THREAD_CPUTIME_ID = 16 } clockid_t;
 struct rlimit { rlim_t rlim_cur; rlim_t rlim_max; };
 union __sigaction_u { void (*_Null_unspecified __sa_handler)(int); void (*_Null_unspecified __sa_sigaction)(int, void *_Null_unspecified, void *_Null_unspecified); };
 struct sigaction { union __sigaction_u __sigaction_u; sigset_t sa_mask; int sa_flags; };

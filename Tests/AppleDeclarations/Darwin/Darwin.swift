@@ -15,6 +15,7 @@ public let CLOCK_REALTIME = _CLOCK_REALTIME
 public let CLOCK_MONOTONIC = _CLOCK_MONOTONIC
 public let CLOCK_UPTIME_RAW = _CLOCK_UPTIME_RAW
 public let CLOCK_PROCESS_CPUTIME_ID = _CLOCK_PROCESS_CPUTIME_ID
+public let CLOCK_THREAD_CPUTIME_ID = _CLOCK_THREAD_CPUTIME_ID
 
 public func open(_ path: UnsafePointer<CChar>, _ oflag: Int32) -> Int32 { fatalError("declaration") }
 public func open(_ path: UnsafePointer<CChar>, _ oflag: Int32, _ mode: mode_t) -> Int32 { fatalError("declaration") }
