@@ -101,6 +101,10 @@ struct CacheOpening {
         options.privateNames = configuration.security.privateNames
         options.onTrouble = { [log = configuration.log] in log?.log(.warning, $0) }
         if configuration.network.usesHTTP2 { options.version = .http2 }
+        options.maxConnections = max(
+            options.maxConnections,
+            FetchQueue.mostRequests(total: configuration.fetching.maximumFetches)
+                + FetchQueue.mostRequests(total: Engine.forwardedRequests) + CurlTransportOptions.spareConnections)
         do throws(SystemError) {
             let loop = try LoopThread(name: "spool-loop")
             return (CurlTransport(options: options, on: loop), loop)

@@ -75,7 +75,9 @@ private final class ModifierQuestion: Sendable {
 
     private struct State {
         weak var transfer: AttemptedTransfer<RefusalPolicy>?
-        /// The task that asks the app. Nil while the app is not asked.
+        /// Whether the app was asked and has not answered.
+        var isAsking = false
+        /// The task that asks the app.
         var task: Task<Void, Never>?
         var isCancelled = false
     }
@@ -100,6 +102,7 @@ private final class ModifierQuestion: Sendable {
     /// Asks the app in a task, which keeps the transfer.
     func ask(refusal: Int?) {
         guard let transfer else { return }
+        state.withLock { $0.isAsking = true }
         let task = Task { [self] in
             do {
                 let changed = try await changed(refusal: refusal)
@@ -111,8 +114,8 @@ private final class ModifierQuestion: Sendable {
             }
         }
         let isCancelled = state.withLock { state in
-            if !state.isCancelled { state.task = task }
-            return state.isCancelled
+            if state.isAsking { state.task = task }
+            return state.isAsking && state.isCancelled
         }
         if isCancelled { stop(task, transfer) }
     }
@@ -137,7 +140,7 @@ private final class ModifierQuestion: Sendable {
     /// Notes the answer of the app. Returns false if the request was cancelled meanwhile.
     private func answered() -> Bool {
         state.withLock { state in
-            state.task = nil
+            (state.isAsking, state.task) = (false, nil)
             return !state.isCancelled
         }
     }

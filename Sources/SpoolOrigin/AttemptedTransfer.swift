@@ -71,14 +71,21 @@ package final class AttemptedTransfer<Policy: AttemptPolicy>: Transfer, AwaitedA
     /// Starts an attempt, and makes up for the calls that came before its transfer was known.
     package func begin(_ start: AttemptStart) {
         let number = state.withLock { state -> Int? in
-            guard state.phase != .over, !state.isCancelled || !state.counting.isEmpty else { return nil }
+            // Since the decision, another attempt may have answered, or the request was cancelled.
+            guard state.phase == .undecided, !state.isCancelled else { return nil }
             defer { state.next += 1 }
             state.attempts[state.next] = Attempt()
             return state.next
         }
-        // A cancelled request sends nothing any more, and no attempt ends it.
-        guard let number else { return end(.cancelled) }
+        guard let number else { return endIfIdle() }
         keep(start(AttemptReceiver(number, owner: self)), of: number)
+    }
+
+    /// Ends a cancelled request that no attempt ends.
+    private func endIfIdle() {
+        act(nil) { state in
+            state.phase == .undecided && state.isCancelled && state.counting.isEmpty ? AttemptStep(.finish(.cancelled)) : nil
+        }
     }
 
     /// Keeps the transfer of an attempt.
@@ -175,6 +182,7 @@ package final class AttemptedTransfer<Policy: AttemptPolicy>: Transfer, AwaitedA
         act(number) { state in
             guard let attempt = state.attempts.removeValue(forKey: number), attempt.role == .counts, state.phase != .over
             else { return nil }
+            if case .answered(let answer) = state.phase, answer != number { return nil }
             state.timings = attempt.timings
             // Of a cancelled request, the first end counts.
             if state.isCancelled { return AttemptStep(.finish(end)) }

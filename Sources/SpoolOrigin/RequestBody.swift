@@ -58,6 +58,9 @@ public final class RequestBody: Sendable, Hashable {
     /// The number of bytes that were written so far.
     package var writtenBytes: Int64 { state.withLock { $0.written } }
 
+    /// Whether a writer could write more now.
+    package var hasRoom: Bool { state.withLock { $0.written < count && $0.held < Self.capacity } }
+
     // MARK: The writer
 
     /// Writes as many of the bytes as there is room for, and none beyond `count`.

@@ -56,6 +56,26 @@ import Testing
         #expect(queue.submit(Self.b, host: "media") == false)
     }
 
+    // MARK: Uploads
+
+    @Test func `uploads of one client keep no upload of another one from starting, and leave a slot`() {
+        var queue = FetchQueue(total: 8, perHost: 100, isForwarding: true)
+        for _ in 0..<7 { #expect(queue.submit(Self.a, .upcoming) == true) }
+        #expect(queue.submit(Self.a, .upcoming) == false, "one slot is for requests that are whole")
+        #expect(queue.submit(Self.b, .upcoming) == true, "the first upload of another client")
+        #expect(queue.submit(Self.b) == true)
+    }
+
+    @Test func `slow uploads let others start, up to a bound that leaves room for whole requests`() {
+        var queue = FetchQueue(total: 8, perHost: 100, isForwarding: true)
+        for _ in 0..<7 { _ = queue.submit(nil, .upcoming) }
+        for _ in 0..<20 { _ = queue.submit(nil, .upcoming) }
+        #expect(queue.active.count == 7 && queue.isFull)
+        for second in stride(from: 2, through: 20, by: 2) { _ = queue.look(at: Int64(second)) }
+        #expect(queue.active.count == queue.ceiling - queue.share)
+        #expect(queue.submit(nil) == true)
+    }
+
     // MARK: Slow requests
 
     @Test func `a slow request loses its slot while another one waits, and has it again once it is fast`() {

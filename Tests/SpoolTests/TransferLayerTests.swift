@@ -95,6 +95,35 @@ import Testing
         #expect(trial.receiver.words == before + ["200", "measured 2", "failed"])
     }
 
+    /// Answers the first attempt inside the notice that the answer is late.
+    private final class LateAnswer: TransferReceiver {
+        let words = WordReceiver()
+        let base: HandTransport
+        init(_ base: HandTransport) { self.base = base }
+
+        func answerIsLate() {
+            words.answerIsLate()
+            base.answer(0)
+        }
+        func headReceived(_ head: ResponseHead) { words.headReceived(head) }
+        func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { words.bodyReceived(bytes) }
+        func batchEnded() {}
+        func finished(_ end: TransferEnd) { words.finished(end) }
+    }
+
+    @Test func `an answer that comes just when it counts as late is not doubled, and no other attempt ends it`() {
+        let base = HandTransport(), time = ManualTime(), receiver = LateAnswer(base)
+        let transport = DoublingTransport(base, time: time, on: HandMailbox())
+        var request = OriginRequest(url: "https://media.example/a.mp4", fields: [:])
+        request.wait(OriginPatience(), isBrief: false)
+        _ = transport.start(request, receiver: receiver)
+        time.advance(by: .seconds(8))
+        #expect(base.count == 1)
+        #expect(base.offer(0) == .taken)
+        base.end(0, .complete)
+        #expect(receiver.words.words == ["late", "200", "bytes", "complete"])
+    }
+
     @Test(arguments: Layer.allCases, [0, 1])
     func `resume and urgency reach the attempt that answers`(layer: Layer, attempt: Int) async throws {
         let trial = try await Trial(layer)

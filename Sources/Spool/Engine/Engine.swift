@@ -77,8 +77,8 @@ final class Engine: Sendable {
             policy: configuration.network.policy, share: configuration.network.shareBesidePlayers, time: environment.time,
             control: environment.control)
         forwarding = FetchLimiter(
-            total: Self.forwardedRequests, perHost: FetchQueue.mostRequests(total: Self.forwardedRequests), time: environment.time,
-            control: environment.control)
+            total: Self.forwardedRequests, perHost: FetchQueue.mostRequests(total: Self.forwardedRequests), isForwarding: true,
+            time: environment.time, control: environment.control)
         pool = BufferPool(capacity: configuration.fetching.bufferCount)
         openFileLimits = configuration.storage.openFileLimits
         let sinks = sinks
@@ -119,7 +119,7 @@ final class Engine: Sendable {
 
     /// The most forwarded requests at once, besides slow ones and those of further clients: 32. With
     /// all of them, and the 64 fetches, libcurl has connections left (`CurlTransportOptions`).
-    private static let forwardedRequests = 32
+    static let forwardedRequests = 32
 
     /// The monitor of the app, or of the system.
     private var monitor: (any NetworkMonitor)? { configuration.network.monitor ?? environment.monitor }

@@ -86,14 +86,14 @@ package final class FetchLimiter: Sendable {
     ///   - time: The clock of the share and of slow requests. Nil for a limiter without either.
     ///   - control: Runs its timers.
     package init(
-        total: Int, perHost: Int, policy: NetworkPolicy = NetworkPolicy(), share: Double = 1, time: (any TimeSource)? = nil,
+        total: Int, perHost: Int, isForwarding: Bool = false, policy: NetworkPolicy = NetworkPolicy(), share: Double = 1, time: (any TimeSource)? = nil,
         control: (any Mailbox)? = nil
     ) {
         self.time = time
         self.control = control
         state = Locked(
             State(
-                queue: FetchQueue(total: total, perHost: perHost), gate: NetworkGate(policy: policy), share: BandwidthShare(share: share),
+                queue: FetchQueue(total: total, perHost: perHost, isForwarding: isForwarding), gate: NetworkGate(policy: policy), share: BandwidthShare(share: share),
                 time: time))
     }
 

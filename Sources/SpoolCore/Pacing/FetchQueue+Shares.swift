@@ -50,8 +50,9 @@ extension FetchQueue {
     /// 5 s. A burst of short requests is over by then.
     package static let longestWait = Nanoseconds.seconds(5)
 
-    /// Whether a request waits because all slots are taken. Only then is a look of use.
-    package var isFull: Bool { active.count >= total && waiting.contains { mayStart($0) } }
+    /// Whether a request waits because the slots are taken. Only then is a look of use. Uploads leave
+    /// one slot to requests that are whole.
+    package var isFull: Bool { active.count >= max(1, total - 1) && waiting.contains { mayStart($0) } }
 
     /// Takes looks at the running requests. Due every `SlotUse.lookInterval` while `isFull`.
     ///
@@ -95,6 +96,20 @@ extension FetchQueue {
         let own = active.filter { $0.client == entry.client }
         if own.count >= ceiling - share { return own }
         return active.count >= (own.isEmpty ? ceiling + share : ceiling) ? active : nil
+    }
+
+    /// The running uploads of which one has to end, or lose its slot, before an upload may start. Nil
+    /// if there is a slot.
+    ///
+    /// Uploads that are not whole leave one slot, and a share of the ceiling, to requests that are. A
+    /// slow upload counts for the ceiling only. A client without any request gets its first one at
+    /// once, below the ceiling.
+    func uploadObstacles(to entry: Entry) -> [Entry]? {
+        if active.count >= ceiling { return active }
+        guard active.contains(where: { $0.client == entry.client }) else { return nil }
+        let uploads = active.filter { $0.priority < .playing }
+        if uploads.count >= ceiling - share { return uploads }
+        return uploads.filter { $0.use?.isSlow != true }.count >= max(1, total - 1) ? uploads : nil
     }
 
     /// The running requests of which one has to end, or lose its slot, before `entry` may start.

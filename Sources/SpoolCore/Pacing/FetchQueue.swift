@@ -50,6 +50,7 @@ package struct FetchQueue: Sendable {
 
     package let total: Int
     private let perHost: Int
+    private let isForwarding: Bool
     /// The running requests, in the order in which they started.
     package internal(set) var active: [Entry] = []
     /// The queued requests, in the order in which they came.
@@ -63,9 +64,12 @@ package struct FetchQueue: Sendable {
     /// - Parameters:
     ///   - total: the most requests at the same time, at least 1.
     ///   - perHost: the most of these to one host, at least 1.
-    package init(total: Int, perHost: Int) {
+    ///   - isForwarding: whether its requests are forwarded ones. Their less urgent ones are uploads
+    ///     that clients wait for, and no preloads.
+    package init(total: Int, perHost: Int, isForwarding: Bool = false) {
         self.total = total
         self.perHost = perHost
+        self.isForwarding = isForwarding
     }
 
     /// Adds a request, which runs if it is in `active` afterwards.
@@ -175,6 +179,7 @@ package struct FetchQueue: Sendable {
         let isFirst = entry.priority == .playing && !ofHost.contains { $0.client == entry.client }
         if sameHost.count >= perHost, !isFirst { return sameHost }
         if ofHost.count >= perHost * Self.lateFactor { return ofHost }
+        if isForwarding, entry.priority < .playing { return uploadObstacles(to: entry) }
         if let obstacles = obstaclesInAll(to: entry) { return obstacles }
         guard entry.priority < .playing else { return nil }
         let yielding = sameHost.filter { $0.priority < .playing }

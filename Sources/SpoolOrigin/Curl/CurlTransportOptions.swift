@@ -33,6 +33,8 @@ package struct CurlTransportOptions: Sendable {
     /// forwarded requests. The rest is for requests that are sent twice because their answer is
     /// late. Further requests wait for a free connection.
     package var maxConnections = 192
+    /// The connections beyond those of the limiters.
+    package static let spareConnections = 24
     /// The most idle connections that are kept for later requests.
     package var maxIdleConnections = 32
     /// The most idle handles that are kept. Each has a receive buffer only while it is in use.

@@ -82,7 +82,7 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
             progress: FetchLimiter.Progress(
                 moved: { [self] in
                     let (received, isPaused) = state.withLock { ($0.receivedBytes, $0.isPaused) }
-                    return (received + (body?.writtenBytes ?? 0), isPaused || sink?.isWhole == false)
+                    return (received + (body?.writtenBytes ?? 0), isPaused || sink?.isClientsTurn == true)
                 },
                 end: { [self] in giveUp() }))
         let isOver = state.withLock { state in
@@ -98,11 +98,12 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         guard !state.withLock({ $0.isClosed }) else { return }
         sink?.begin()
         let transfer = cache.environment.transport.start(asked, receiver: self)
-        let isClosed = state.withLock { state in
+        let (isClosed, isPaused) = state.withLock { state in
             if state.end == nil { state.transfer = transfer }
-            return state.isClosed
+            return (state.isClosed, state.isPaused)
         }
-        if isClosed { transfer.cancel() }
+        // The client may have taken the bytes of a paused transfer before it was known here.
+        if isClosed { transfer.cancel() } else if !isPaused { transfer.resume() }
     }
 
     /// Ends the transfer, and drops the bytes that the client does not take.
@@ -262,6 +263,9 @@ package final class TunnelledBody: BodySink, @unchecked Sendable {
 
     /// Whether the client has sent all bytes.
     package var isWhole: Bool { body.writtenBytes == body.count }
+
+    /// Whether the client could send more: the origin has taken what came, and the body is not whole.
+    package var isClientsTurn: Bool { !isWhole && body.hasRoom && state.withLock { $0.hasBegun } }
 
     /// Takes all bytes from now on, as fast as the origin does.
     package func begin() {

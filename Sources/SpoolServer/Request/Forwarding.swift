@@ -24,12 +24,13 @@ package final class Forwarding: Sendable {
     /// - Parameter fronts: The proxies before the server if the peer is one of them, else nil.
     /// - Returns: Nil for a request that no proxy passed on.
     init?(_ head: RequestHead, from fronts: FrontProxies?) {
+        guard head.has(.xForwardedFor) || head.has(.forwarded) || head.has(.xRealIP) else { return nil }
         guard let fronts else {
-            guard head.has(.xForwardedFor) || head.has(.forwarded) || head.has(.xRealIP) else { return nil }
             (client, scheme, authority, isBelieved) = (nil, nil, nil, false)
             return
         }
-        guard head.has(.xForwardedFor) else { return nil }
+        // A proxy that names its client in another field is not configured for this. Its requests come
+        // from strangers without an address.
         let fields = head.fields
         let clients = fields.values(of: .xForwardedFor).flatMap { $0.split(separator: ",") }.map(Self.trimmed)
         // A client that came past the outer proxies has fewer entries.

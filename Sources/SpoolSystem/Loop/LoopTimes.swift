@@ -39,9 +39,8 @@ struct LapMeter {
     private var callbacks = 0
     /// The time of the laps of this turn.
     private var turnTime: Nanoseconds = 0
-    /// The CPU time of the thread at its last read, and the time of the laps since then.
+    /// The CPU time of the thread at its last read.
     private var lastRead: Nanoseconds?
-    private var sinceRead: Nanoseconds = 0
     private var lapsSinceRead = 0
 
     init(_ times: LoopTimes, clock: @escaping @Sendable () -> MonotonicInstant, threadClock: @escaping @Sendable () -> Nanoseconds) {
@@ -75,12 +74,11 @@ struct LapMeter {
         (begin, callbacks) = (now, 0)
         lapsSinceRead += 1
         if time >= LoopTimes.longLap || lapsSinceRead >= LoopTimes.lapsBetweenReads {
-            // The other laps since the last read took at most their time of CPU.
+            // The lap took at most the CPU time since the last read, which is that of a few short laps
+            // more.
             let read = threadClock()
-            time = min(time, max(0, read - (lastRead ?? read) - sinceRead))
-            (lastRead, sinceRead, lapsSinceRead) = (read, 0, 0)
-        } else {
-            sinceRead += time
+            time = min(time, max(0, read - (lastRead ?? read)))
+            (lastRead, lapsSinceRead) = (read, 0)
         }
         turnTime += time
         if time > times.longestCallback.value { times.longestCallback.value = time }
