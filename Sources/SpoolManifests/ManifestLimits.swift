@@ -3,7 +3,8 @@
 /// A document beyond the budget is passed on as it is. All costs are linear in the size of the
 /// document and in these numbers.
 package struct ManifestLimits: Hashable, Sendable {
-    /// The most bytes of a manifest. A day of two-second segments with long signatures takes 13 MiB.
+    /// The most bytes of a manifest. A day of two-second segments with long signatures takes 13
+    /// MiB.
     package var maxBytes = 16 << 20
     /// The most lines of a playlist: eight for each of those segments.
     package var maxLines = 1 << 20
@@ -13,8 +14,8 @@ package struct ManifestLimits: Hashable, Sendable {
     package var maxReferences = 1 << 18
     /// The most values of a JSON text, of any kind. An asset list has a few for each asset.
     package var maxValues = 1 << 18
-    /// The most attributes of one line of a playlist, and of one element of XML. The largest element
-    /// of DASH has about 40.
+    /// The most attributes of one line of a playlist, and of one element of XML. The largest
+    /// element of DASH has about 40.
     package var maxAttributes = 128
     /// The most variables that one playlist defines, with definitions that have no effect.
     package var maxVariables = 1_024
@@ -42,9 +43,10 @@ package struct ManifestLimits: Hashable, Sendable {
         return limits
     }()
 
-    /// The most bytes that a document of `count` bytes grows by. A playlist with absolute references
-    /// and their durations grows by less than its size.
-    func addedBytes(_ count: Int) -> Int { 2 * count + (256 << 10) }
+    /// The most bytes that a document of `count` bytes grows by. A playlist with absolute
+    /// references and their durations grows by less than its size. In the query form with a key,
+    /// each relative reference grows by the address of the proxy and of the playlist's directory.
+    func addedBytes(_ count: Int) -> Int { 6 * count + (512 << 10) }
 
     /// The limit of resolved bytes, for errors.
     var resolvedBytesLimit: String { "references that take at most \(maxResolvedBytes) bytes to resolve" }

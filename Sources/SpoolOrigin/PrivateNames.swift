@@ -41,7 +41,7 @@ extension PrivateNames {
 
     /// Returns whether a host by itself means a place in a private network: a private address, or a
     /// name that is not in public DNS.
-    private static func isInside(_ host: String) -> Bool {
+    package static func isInside(_ host: String) -> Bool {
         if let address = SocketAddress(literal: host, port: 0) { return !address.isPublic }
         // Only the resolver decides what an internationalised name becomes, and the name may have
         // dots that are not ASCII.

@@ -24,9 +24,9 @@ public final class ProxyServer: LoopbackEndpoint {
     private let rules: ProxyTargetRules
     private let sites: SitePolicy
     private let guards: LoopGuard
-    /// The first segment below `/_spool/` where strangers or a site's scripts reach the pages, or nil.
-    /// The scripts of a site share the proxy's browser origin, and must not be able to read the
-    /// proxy's own pages.
+    /// The first segment below `/_spool/` where strangers or a site's scripts reach the pages, or
+    /// nil. The scripts of a site share the proxy's browser origin, and must not be able to read
+    /// the proxy's own pages.
     private let pageSecret: String?
     private let traffic = RecentTrafficRecord()
     private let listing: ResourceListing
@@ -179,7 +179,8 @@ public final class ProxyServer: LoopbackEndpoint {
             traffic: traffic, events: events, playPath: playPath)
         let admin = options.commandToken.map { AdminAPI(cache: cache, token: $0, actions: actions, changed: { events.changed() }) }
         let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: serverOptions.wallNow)
-        let strangers = Strangers(cache: cache, events: events, isExpected: options.fronts != nil)
+        let strangers = Strangers(
+            cache: cache, events: events, isExpected: options.fronts != nil, site: rules.fixedOrigin)
         // Without a token, each path has a meaning already.
         let visits = options.token == nil || site != nil ? nil : ProxyVisits()
         let handlers = loops.indices.map { index -> any Handler in
@@ -203,7 +204,7 @@ public final class ProxyServer: LoopbackEndpoint {
         let (rules, prefix, time) = (rules.with(token: token), "/\(token)/", cache.environment.time)
         let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: { time.wallNow })
         let pages = OwnPages(cache: cache, listing: listing, demoTracks: [], secret: nil) { _ in nil }
-        let strangers = Strangers(cache: cache, events: nil, isExpected: options.fronts != nil)
+        let strangers = Strangers(cache: cache, events: nil, isExpected: options.fronts != nil, site: nil)
         visits.begin(
             token,
             (0..<loopCount).map { _ in

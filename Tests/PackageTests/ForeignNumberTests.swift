@@ -54,6 +54,7 @@ struct ForeignNumberTests {
         Exception(place: "Sources/SpoolCore/HTTP/RangeHeader.swift", reason: "a position of the caller"),
         Exception(place: "Sources/SpoolCore/HTTP/CacheStatus.swift", reason: "a name from the configuration"),
         Exception(place: "Sources/SpoolServer/Request/RequestParser.swift", reason: "limits from the configuration"),
+        Exception(place: "Sources/SpoolProxy/Manifests/ManifestLanes.swift", reason: "the lanes of the environment"),
     ]
 
     @Test func `numbers from the network and the disk are added by functions that saturate`() {

@@ -55,7 +55,7 @@ enum ModuleMap {
         "Dispatch": nil,
         "SQLite3": ["SpoolStore"],
         "CryptoKit": ["SpoolStore"],
-        "Network": ["SpoolURLSession"],
+        "Network": ["SpoolURLSession", "SpoolAVFoundation"],
         "CommonCrypto": ["SpoolStore"],
         "Security": ["Spool"],
         "FoundationEssentials": [

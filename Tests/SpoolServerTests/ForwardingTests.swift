@@ -35,20 +35,30 @@ import Testing
     ])
     func `a believed proxy names the client at its place from the end`(hops: Int, lines: String, client: String) throws {
         let server = try server(FrontProxies(hops: hops))
+        defer { server.stop() }
         #expect(try get(server.connect(), lines) == "\(client) http://here true false")
     }
 
     @Test func `the place of the client is the one that the proxy states`() throws {
         let server = try server(FrontProxies())
+        defer { server.stop() }
         let lines = "X-Forwarded-For: 198.51.100.7\r\nX-Forwarded-Proto: HTTPS\r\nX-Forwarded-Host: evil.example, media.example\r\n"
         #expect(try get(server.connect(), lines) == "198.51.100.7 https://media.example true false")
         #expect(try get(server.connect(), "X-Forwarded-For: 198.51.100.7\r\nX-Forwarded-Proto: ftp\r\n").contains("http://here"))
-        // Without a client, the fields are of no proxy.
+        // Without a field that names a client, no proxy passed the request on.
         #expect(try get(server.connect(), "X-Forwarded-Host: media.example\r\n") == "127.0.0.1 http://here true true")
+    }
+
+    @Test(arguments: ["Forwarded: for=198.51.100.7", "X-Real-IP: 198.51.100.7"])
+    func `a believed proxy that names its client in another field passes on a stranger without an address`(line: String) throws {
+        let server = try server(FrontProxies())
+        defer { server.stop() }
+        #expect(try get(server.connect(), line + "\r\n") == "none http://here true false")
     }
 
     @Test func `without the option, the fields show only that the request was passed on`() throws {
         let server = try server(nil)
+        defer { server.stop() }
         #expect(try get(server.connect(), "") == "127.0.0.1 http://here false true")
         for name in ["X-Forwarded-For", "Forwarded", "X-Real-IP"] {
             #expect(
@@ -59,6 +69,7 @@ import Testing
 
     @Test func `the requests of one client are bounded, however many connections the proxy has`() throws {
         let server = try server(FrontProxies(), perClient: 2)
+        defer { server.stop() }
         let waiting = try (0..<2).map { _ in try server.connect() }
         for client in waiting { client.send("GET /wait HTTP/1.1\r\nHost: here\r\nX-Forwarded-For: 198.51.100.7\r\n\r\n") }
         server.wait { server.server.counters.requests == 2 }
@@ -71,6 +82,7 @@ import Testing
         server.wait { server.server.counters.openConnections <= 2 }
         let next = try server.connect()
         for _ in 0..<4 { #expect(try get(next, "X-Forwarded-For: 198.51.100.7\r\n").hasPrefix("198.51.100.7")) }
+        waiting[1].close()
     }
 
     @Test(arguments: [

@@ -25,15 +25,15 @@ package struct Variants: Sendable {
     ///   - fields: All fields of the client's request.
     ///   - url: The URL at the origin.
     ///   - place: The place of the door.
-    ///   - isForeign: Whether the URL comes from a manifest of another origin, so that no credentials
-    ///     go there.
+    ///   - isForeign: Whether the URL comes from a manifest of another origin, so that no
+    ///     credentials go there.
     ///   - isStranger: Whether the client counts as one of several users, also in a cache of one.
     package func request(
         _ fields: HTTPFields, for url: MediaURL, at place: RequestFields.Place, isForeign: Bool = false, isStranger: Bool = false
     ) -> ClientRequest? {
         let all = RequestFields(fields, to: url.origin, at: place, configured: engine.configuration.fields(for: url.text))
         let selection = ClientSelection(
-            isForeign ? all.withoutCredentials : all, nonce: engine.environment.random.next(),
+            isForeign ? all.withoutCredentials : all, userinfo: url.userinfo, nonce: engine.environment.random.next(),
             isShared: isStranger || engine.configuration.freshness.isShared
         ) { [digests = engine.digests] in digests.of($0) }
         return ClientRequest(url: url, selection: selection)

@@ -55,8 +55,9 @@ struct HeaderSettings {
         guard !byOrigin.isEmpty || !jar.cookies.isEmpty else { return }
         let byOrigin = byOrigin, jar = jar
         configuration.network.requestFieldsForURL = { url in
+            var fields = HTTPFields()
             // The transport refuses a URL that cannot be parsed.
-            var fields = (try? URIReference(lenient: url))?.origin.flatMap { byOrigin[$0] } ?? HTTPFields()
+            if let origin = try? URIReference(lenient: url).origin, let own = byOrigin[origin] { fields = own }
             guard let cookies = jar.field(for: url, now: SystemTime().wallNow) else { return fields }
             // The user gave both, so one `Cookie` field carries all (RFC 6265 §5.4).
             fields[.cookie] = fields[.cookie].map { "\($0); \(cookies)" } ?? cookies
@@ -64,8 +65,8 @@ struct HeaderSettings {
         }
     }
 
-    /// Reads an origin, or a host with or without a port, which means `https`: credentials do not go
-    /// out in clear unless the user says so.
+    /// Reads an origin, or a host with or without a port, which means `https`: credentials do not
+    /// go out in clear unless the user says so.
     private static func origin(_ text: String) -> URIReference.Origin? {
         let url = text.contains("://") ? text : "https://\(text)"
         guard let reference = try? URIReference(url), let origin = reference.origin, ["http", "https"].contains(origin.scheme) else {

@@ -66,7 +66,8 @@ package struct CookieJar: Hashable, Sendable {
         guard columns.count == 7, let seconds = Int64(columns[4]), columns[2].hasPrefix("/") else { return nil }
         guard let includesSubdomains = flag(columns[1]), let isSecure = flag(columns[3]) else { return nil }
         // The parser's error says no more than that the text is no origin.
-        let origin = columns[0].contains("://") ? (try? URIReference(columns[0]))?.origin : nil
+        var origin: URIReference.Origin?
+        if columns[0].contains("://"), let named = try? URIReference(columns[0]) { origin = named.origin }
         let domain = origin?.host ?? (columns[0].hasPrefix(".") ? String(columns[0].dropFirst()) : columns[0])
         guard !domain.isEmpty, columns[5].utf8.allSatisfy(isPartOfCookie), columns[6].utf8.allSatisfy(isPartOfCookie) else { return nil }
         return Cookie(

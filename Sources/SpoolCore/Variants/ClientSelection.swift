@@ -15,16 +15,19 @@ package struct ClientSelection: Sendable {
     /// Creates the selection of a request.
     ///
     /// - Parameters:
-    ///   - isShared: Whether the cache serves several users, or counts this client as one of several.
+    ///   - userinfo: The user information of the URL, which is a credential as well.
+    ///   - isShared: Whether the cache serves several users, or counts this client as one of
+    ///     several.
     ///   - digest: Returns a keyed digest of a text, as hexadecimal digits.
-    package init(_ fields: RequestFields, nonce: UInt64, isShared: Bool, digest: @escaping @Sendable (String) -> String) {
+    package init(_ fields: RequestFields, userinfo: Substring? = nil, nonce: UInt64, isShared: Bool, digest: @escaping @Sendable (String) -> String) {
         self.fields = fields
         self.nonce = nonce
         self.isShared = isShared
         self.digest = digest
         let credentials = fields.credentialText(isShared: isShared)
         hasCredentials = !credentials.isEmpty
-        userDigest = hasCredentials ? digest("user\n\(credentials)") : VariantMark.nobody
+        let user = (userinfo.map { "userinfo:\($0)\n" } ?? "") + credentials
+        userDigest = user.isEmpty ? VariantMark.nobody : digest("user\n\(user)")
     }
 
     /// The digest of the values of the named fields, and of the names.

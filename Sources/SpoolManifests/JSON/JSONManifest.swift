@@ -1,7 +1,7 @@
 import SpoolCore
 
-/// The two manifests of HLS in JSON: the asset list of an interstitial (rfc8216bis appendix D.5), and
-/// the steering manifest (§7.1).
+/// The two manifests of HLS in JSON: the asset list of an interstitial (rfc8216bis appendix D.5),
+/// and the steering manifest (§7.1).
 struct JSONManifest {
     private(set) var contents: ManifestContents
     private let bytes: [UInt8]
@@ -43,9 +43,8 @@ struct JSONManifest {
             if value.place == .reloadURI { add(value, .steering) }
             if value.place == .clonedURI, !hasHosts { add(value, .playlist) }
         }
-        if hasHosts, let clones = values.first(where: { $0.place == .clones }) {
-            contents.edits.replace(clones.span, with: Array("[]".utf8))
-        }
+        guard hasHosts else { return }
+        for clones in values where clones.place == .clones { contents.edits.replace(clones.span, with: Array("[]".utf8)) }
     }
 
     private mutating func add(_ value: JSONWalk.Value, _ role: ManifestReference.Role) {

@@ -6,6 +6,11 @@ struct DASHOutline {
     private let document: XMLDocument
     private let limits: ManifestLimits
     private var partCount = 0
+    /// The bytes that the URLs of the parts may still take.
+    private var urlBytes = maxURLBytes
+
+    /// The most bytes of the URLs of all parts: 64 MiB, far more than a stream of a day has.
+    private static let maxURLBytes = 64 << 20
 
     /// The time of a period, in seconds.
     private struct Span {
@@ -133,7 +138,12 @@ struct DASHOutline {
             let time = span.start + max(0, Double(segment.time) - Double(offset)) / timescale
             for name in ["index", "media"] {
                 guard let text = value(name, templates) else { continue }
-                parts += part(template.expanded(text, number: segment.number, time: segment.time), base).map { ($0, time) }
+                let url = template.expanded(text, number: segment.number, time: segment.time)
+                urlBytes -= base.url.text.utf8.count + url.utf8.count
+                guard urlBytes >= 0 else {
+                    throw ParseError(offset: 0, limit: "URLs of segments that take at most \(Self.maxURLBytes) bytes")
+                }
+                parts += part(url, base).map { ($0, time) }
             }
             try count(1)
         }

@@ -6,8 +6,8 @@ import SpoolManifests
 /// They belong to the pair of both. Another site's playlist that names the same child must not
 /// change what the child means to the players of its own site.
 struct ImportedVariables {
-    /// The most memory of all pairs, in bytes, about. When it is exceeded, all are dropped: a player
-    /// then asks for the parts with variables by itself, until the parent is read again.
+    /// The most memory of all pairs, in bytes, about. When it is exceeded, all are dropped: a
+    /// player then asks for the parts with variables by itself, until the parent is read again.
     static let capacityBytes = 4 << 20
     /// The most playlists of one parent that get its variables.
     static let childrenOfParent = 256
@@ -30,16 +30,18 @@ struct ImportedVariables {
     }
 
     private mutating func keep(_ values: [String: String], _ valueBytes: Int, of parent: String, for child: String) {
-        guard pairs[child]?[parent]?.values != values else { return }
-        let bytes = valueBytes + parent.utf8.count + child.utf8.count
+        let known = pairs[child]?[parent]?.values
+        guard known != values else { return }
+        let names = parent.utf8.count + child.utf8.count, bytes = valueBytes + names
+        if let known { heldBytes -= known.heldBytes + names }
         if heldBytes + bytes > Self.capacityBytes { (pairs, heldBytes) = ([:], 0) }
         guard bytes <= Self.capacityBytes else { return }
         heldBytes += bytes
         pairs[child, default: [:]][parent] = Parent(isOwn: Self.origin(parent) == Self.origin(child), values: values)
     }
 
-    /// Returns the variables of a playlist: those of the parents of its own origin, if there are such
-    /// ones. None where parents differ, because the player alone knows its parent.
+    /// Returns the variables of a playlist: those of the parents of its own origin, if there are
+    /// such ones. None where parents differ, because the player alone knows its parent.
     ///
     /// - Parameter isNamedElsewhere: Whether the client asks by the path that other origins'
     ///   manifests have for the playlist.

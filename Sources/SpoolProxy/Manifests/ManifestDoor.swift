@@ -41,9 +41,11 @@ final class ManifestDoor: Sendable {
     private let trust: ReferenceTrust
     private let memory = Locked(Memory())
 
-    /// The version of a resource, and the most bytes of its text.
+    /// The version of a resource, by the URL that its references are relative to, and the most
+    /// bytes of its text. Several URLs may have one key.
     private struct TextID: Hashable {
         var key: ResourceKey
+        var url: String
         var generation: GenerationID
         var limit: Int
     }
@@ -88,8 +90,8 @@ final class ManifestDoor: Sendable {
     /// Returns the proof for the beginning of URLs of another origin than the fixed one.
     func proof(_ beginning: String) -> String { names.proof(for: beginning) }
 
-    /// Returns the path at this proxy of a URL that a manifest names, or nil for a resource that the
-    /// proxy does not serve.
+    /// Returns the path at this proxy of a URL that a manifest names, or nil for a resource that
+    /// the proxy does not serve.
     func path(of url: String, home: URIReference.Origin?) -> String? {
         guard let url = Self.parsed(url) else { return nil }
         return rules.childPath(of: url, prefix: prefix, home: home, proof: proof)
@@ -174,7 +176,7 @@ final class ManifestDoor: Sendable {
 
     /// Returns the text of a version, which all its readers collect together.
     func text(_ key: ResourceKey, at url: String, _ generation: GenerationID, length: Int64?, limit: Int) -> SharedText {
-        let id = TextID(key: key, generation: generation, limit: limit)
+        let id = TextID(key: key, url: url, generation: generation, limit: limit)
         return memory.withLock { memory in
             if let text = memory.texts[id]?.text { return text }
             memory.texts = memory.texts.filter { $0.value.text != nil }
@@ -249,12 +251,15 @@ final class ManifestDoor: Sendable {
     /// when it is no manifest or nothing would change.
     ///
     /// - Throws: `.originMalformed` when it is not certain which bytes the result has.
-    func reduce(_ inventory: PresentationInventory, _ cause: ManifestMemo.Cause) throws(CacheError) -> ManifestMemo.Entry? {
-        let playable = inventory.playable
+    func reduce(_ inventory: PresentationInventory, _ whole: ManifestMemo.Entry) throws(CacheError) -> ManifestMemo.Entry? {
+        let playable = inventory.playable, cause = whole.cause
         guard !playable.isEmpty, playable.count < inventory.outline.renditions.count else { return nil }
         guard var contents = try? reader.contents(of: inventory.bytes, at: cause.url, variables: cause.variables) else { return nil }
-        contents.offer(playable, of: inventory.outline)
         do throws(ParseError) {
+            // The inventory has the text of the resource's first variant, and perhaps of a newer
+            // version.
+            guard try entry(inventory.bytes, contents, cause, reader).tag == whole.tag else { return nil }
+            contents.offer(playable, of: inventory.outline)
             var entry = try entry(inventory.bytes, contents, cause, reader)
             entry.isReduced = true
             return entry
@@ -264,8 +269,8 @@ final class ManifestDoor: Sendable {
         }
     }
 
-    /// Whether a manifest may lead the proxy to an origin. If not, its references to that origin stay
-    /// those of the player, with one notice for each pair of origins.
+    /// Whether a manifest may lead the proxy to an origin. If not, its references to that origin
+    /// stay those of the player, with one notice for each pair of origins.
     private func mayLead(_ key: ResourceKey, from origin: URIReference.Origin?, to other: URIReference.Origin) -> Bool {
         guard let origin, let why = trust.refusal(from: origin, to: other) else { return true }
         let isNew = memory.withLock { memory in
@@ -294,6 +299,9 @@ final class ManifestDoor: Sendable {
 }
 
 extension WholeText {
+    /// The bytes before a reference.
+    private static let beginnings = Set("\n\t \"'>".utf8)
+
     /// Whether a reference of the manifest may lead past a proxy that stands in for its origin: an
     /// absolute one, and one from the root where the proxy's paths begin with a prefix. JSON is not
     /// searched, because most of it is no manifest.
@@ -302,7 +310,7 @@ extension WholeText {
         return bytes.withUnsafeBytes { bytes in
             var next = 1
             while let slash = bytes.firstIndex(of: UInt8(ascii: "/"), from: next) {
-                let isFirst = [UInt8(ascii: "\n"), UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: ">")].contains(bytes[slash - 1])
+                let isFirst = Self.beginnings.contains(bytes[slash - 1])
                 let isDouble = slash + 1 < bytes.count && bytes[slash + 1] == UInt8(ascii: "/")
                 if isDouble && (isFirst || bytes[slash - 1] == UInt8(ascii: ":")) || isFirst && prefix != "/" { return true }
                 next = slash + 1

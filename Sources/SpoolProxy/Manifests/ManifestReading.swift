@@ -148,6 +148,8 @@ final class ManifestReading {
         case .rewritten(let entry): finish(entry, reader, representation)
         case .failed(let error): .failed(error)
         case .beyondLimit(let limit, mayLeadAway: true) where door.rules.fixedOrigin != nil: failed(beyond: limit)
+        case .beyondLimit where leadsToPathForm:
+            door.path(of: url, home: door.home(of: url, path: request.path)).map { .elsewhere(path: $0) } ?? .other
         case .unchanged, .beyondLimit: text.map { .bytes($0.bytes) } ?? .other
         }
     }
@@ -174,15 +176,16 @@ final class ManifestReading {
             if isConfirmed { note.mustAsk = false }
         }
         if !isConfirmed, restarts < Self.attempts, isStale(note) { return again() }
-        if !entry.cause.isPathForm, request.path.hasPrefix("\(door.prefix)?"), !request.path.contains("key="),
-            let path = door.path(of: url, home: entry.cause.home)
-        {
+        if !entry.cause.isPathForm, leadsToPathForm, let path = door.path(of: url, home: entry.cause.home) {
             return .elsewhere(path: path)
         }
         guard isUnconfirmed(representation), [.hlsMultivariant, .mpd].contains(entry.kind) else { return .manifest(entry) }
         offline = OfflineOffer(of: entry, in: door, wake: wake)
         return .wait
     }
+
+    /// Whether the client asks by the query form, and the path form means the same.
+    private var leadsToPathForm: Bool { request.path.hasPrefix("\(door.prefix)?") && !request.path.contains("key=") }
 
     /// Whether the stored manifest is used although the origin was asked and did not confirm it.
     private func isUnconfirmed(_ representation: Representation) -> Bool {
@@ -208,8 +211,8 @@ final class ManifestReading {
         return .again
     }
 
-    /// Whether the read begins anew after an error of its reader: the version of a manifest that was
-    /// not answered yet has changed.
+    /// Whether the read begins anew after an error of its reader: the version of a manifest that
+    /// was not answered yet has changed.
     func beginsAgain(after error: CacheError) -> Bool {
         guard error.code == .representationChanged, text != nil, restarts < Self.attempts else { return false }
         _ = again()

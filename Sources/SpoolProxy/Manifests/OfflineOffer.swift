@@ -20,7 +20,7 @@ final class OfflineOffer {
             door.lanes.post {
                 let offer: Result<ManifestMemo.Entry, CacheError>
                 do throws(CacheError) {
-                    let reduced = if let inventory { try door.reduce(inventory, entry.cause) } else { nil as ManifestMemo.Entry? }
+                    let reduced = if let inventory { try door.reduce(inventory, entry) } else { nil as ManifestMemo.Entry? }
                     offer = .success(reduced ?? entry)
                 } catch {
                     offer = .failure(error)

@@ -4,8 +4,8 @@ import SpoolOrigin
 import SpoolServer
 import SpoolSystem
 
-/// The rules for requests that another proxy passed on. Their clients may be anybody, so they get the
-/// service and none of the privileges of this machine.
+/// The rules for requests that another proxy passed on. Their clients may be anybody, so they get
+/// the service and none of the privileges of this machine.
 ///
 /// A request shows by `X-Forwarded-For`, `Forwarded` or `X-Real-IP` that it was passed on. Download
 /// helpers and tunnels send these fields too, so they are no error.
@@ -14,12 +14,18 @@ final class Strangers: Sendable {
     private let events: PageEvents?
     /// Whether the options say that clients come through a proxy.
     private let isExpected: Bool
+    /// Whether the proxy stands for one site in a private network. The path of another origin
+    /// contains a proof then, which only a manifest of the site's network gives.
+    private let standsForPrivateSite: Bool
     private let hasTold = Locked(false)
 
     /// Creates the rules.
     ///
-    /// - Parameter events: The events of the page, which get the notice.
-    init(cache: MediaCache, events: PageEvents?, isExpected: Bool) {
+    /// - Parameters:
+    ///   - events: The events of the page, which get the notice.
+    ///   - site: The site that the proxy stands for, or nil.
+    init(cache: MediaCache, events: PageEvents?, isExpected: Bool, site: URIReference.Origin?) {
+        standsForPrivateSite = site.map { PrivateNames.isInside($0.host) } ?? false
         self.cache = cache
         self.events = events
         self.isExpected = isExpected
@@ -30,8 +36,8 @@ final class Strangers: Sendable {
         "a request names the client of another proxy (X-Forwarded-For): if clients come through a proxy, give --behind-proxy;"
         + " until then such requests get no pages, no private addresses, and nothing that other users' credentials fetched"
 
-    /// Returns whether a request is a stranger's. Gives the advice once if the options do not expect
-    /// one.
+    /// Returns whether a request is a stranger's. Gives the advice once if the options do not
+    /// expect one.
     func sent(_ request: RequestHead) -> Bool {
         guard request.forwarding != nil else { return false }
         guard !isExpected else { return true }
@@ -54,7 +60,7 @@ final class Strangers: Sendable {
         case .own, .page: return "this page is not for clients of another proxy\(flag)"
         case .resource(let url, _):
             let host = url.origin.host
-            guard !reach.named.contains(url.origin), !cache.configuration.security.privateNames.allowStranger(host) else { return nil }
+            guard !standsForPrivateSite, !reach.named.contains(url.origin), !cache.configuration.security.privateNames.allowStranger(host) else { return nil }
             return "\(url.origin) is private, and this request came through another proxy; allow it with --allow-private \(host)\(flag)"
         case .refused: return nil
         }
