@@ -31,8 +31,8 @@ public final class ByteReader: Sendable {
     ///
     /// - Throws: `.originUnreachable`, `.originTimeout`, `.originStatus`, `.originMalformed`,
     ///   `.tlsFailed`; `.notStored` with `ReadMode.onlyStored`; `.removed` if the resource is
-    ///   removed meanwhile; `.closed` if the reader or the cache is closed; `.cancelled` if the task
-    ///   is cancelled.
+    ///   removed meanwhile; `.closed` if the reader or the cache is closed; `.cancelled` if the
+    ///   task is cancelled.
     public func contentInformation() async throws(CacheError) -> Representation {
         while true {
             let mark = signal.mark

@@ -104,7 +104,7 @@ struct CacheOpening {
         options.maxConnections = max(
             options.maxConnections,
             FetchQueue.mostRequests(total: configuration.fetching.maximumFetches)
-                + FetchQueue.mostRequests(total: Engine.forwardedRequests) + CurlTransportOptions.spareConnections)
+                + FetchQueue.mostRequests(total: FetchLimiter.forwardedRequests) + CurlTransportOptions.spareConnections)
         do throws(SystemError) {
             let loop = try LoopThread(name: "spool-loop")
             return (CurlTransport(options: options, on: loop), loop)

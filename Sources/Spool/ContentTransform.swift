@@ -38,8 +38,8 @@ public protocol ContentTransform: Sendable {
 ///
 /// Memory of a running fetch is one more source here, so that doors have one way for both.
 final class TransformedBytes: StoredBytes, @unchecked Sendable {
-    // Safe to share: the bytes of `Source.memory` never change, because a `ReceiveBuffer` owns them;
-    // everything else is `Sendable`.
+    // Safe to share: the bytes of `Source.memory` never change, because a `ReceiveBuffer` owns
+    // them; everything else is `Sendable`.
     enum Source {
         case file(any StoredBytes)
         case memory(OwnedBytes, start: Int64)

@@ -29,7 +29,6 @@ public final class MediaCache: Sendable {
     package let store: any ResourceStore
     /// The parts of the cache.
     let engine: Engine
-    /// Starts the requests that a proxy forwards, each client's within its share.
     package var forwarding: FetchLimiter { engine.forwarding }
     let loopbackReference = LoopbackReference()
     private let playerDoor = PlayerDoorPlace()
@@ -120,17 +119,6 @@ public final class MediaCache: Sendable {
 
     /// The networks that the clients of doors can reach.
     package var bounds: OriginBounds { engine.bounds }
-
-    /// The rule for origins to which a manifest leads, for the clients of all open doors.
-    package var trust: ReferenceTrust { ReferenceTrust(privateNames: configuration.security.privateNames, reaches: bounds.current) }
-
-    /// Checks that Spool fetches a part for the manifest that names it.
-    ///
-    /// - Throws: `.unsupportedURL` with the reason why it does not.
-    func check(_ part: MediaURL, namedBy manifest: String) throws(CacheError) {
-        guard let origin = try? MediaURL(manifest).origin, let why = trust.refusal(from: origin, to: part.origin) else { return }
-        throw CacheError(.unsupportedURL, "\(manifest) names a part that the cache does not ask for: \(why)")
-    }
 
     /// Passes an event to every sink. Callable on any thread, outside every lock.
     package var record: @Sendable (CacheEvent) -> Void { engine.record }

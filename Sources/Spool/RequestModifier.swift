@@ -120,8 +120,8 @@ private final class ModifierQuestion: Sendable {
         if isCancelled { stop(task, transfer) }
     }
 
-    /// Ends a request whose app has not answered. An app that never answers would otherwise keep the
-    /// fetch, and the session of its resource, for ever.
+    /// Ends a request whose app has not answered. An app that never answers would otherwise keep
+    /// the fetch, and the session of its resource, for ever.
     func cancel() {
         let (task, transfer) = state.withLock { state in
             state.isCancelled = true

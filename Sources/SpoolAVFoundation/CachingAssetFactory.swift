@@ -8,7 +8,8 @@ import SpoolSystem
 /// `MediaCache.asset(for:)` is the short form.
 ///
 /// ```swift
-/// let factory = CachingAssetFactory(cache: cache, keyPolicy: KeyPolicy().dropQueryItems(named: ["sig"]))
+/// let factory = CachingAssetFactory(cache: cache, keyPolicy: KeyPolicy().dropQueryItems(named:
+/// ["sig"]))
 /// player.replaceCurrentItem(with: factory.playerItem(for: url))
 /// ```
 ///

@@ -52,9 +52,9 @@ package struct ManifestEdits: Hashable, Sendable {
 
     /// Returns `bytes` with all edits. Of several edits of one span, a removal takes effect.
     ///
-    /// - Throws: `ParseError` for spans that overlap without one containing the other, for two texts
-    ///   in one span, and for a span outside of the document. It is not certain then which bytes the
-    ///   result has.
+    /// - Throws: `ParseError` for spans that overlap without one containing the other, for two
+    ///   texts in one span, and for a span outside of the document. It is not certain then which
+    ///   bytes the result has.
     /// - Complexity: O(*n* + *e* log *e*), *e* being the number of edits.
     package func applied(to bytes: [UInt8]) throws(ParseError) -> [UInt8] {
         var result: [UInt8] = []

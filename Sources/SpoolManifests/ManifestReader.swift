@@ -40,12 +40,12 @@ package struct ManifestReader: Sendable {
     /// Returns the manifest with other references.
     ///
     /// - Parameters:
-    ///   - verbatim: Returns the change to a reference of plain syntax whose text is in the document
-    ///     as it is, from the bytes of that text and the role.
+    ///   - verbatim: Returns the change to a reference of plain syntax whose text is in the
+    ///     document as it is, from the bytes of that text and the role.
     ///   - replacement: Returns the new text of a reference, without escapes, or nil to keep the
     ///     bytes as they are.
-    /// - Throws: `ParseError` when the contents are not those of `bytes`, as `ManifestEdits` does, and
-    ///   when the new text is beyond the limits.
+    /// - Throws: `ParseError` when the contents are not those of `bytes`, as `ManifestEdits` does,
+    ///   and when the new text is beyond the limits.
     package func rewritten(
         _ bytes: [UInt8], _ contents: ManifestContents,
         verbatim: (UnsafeRawBufferPointer, ManifestReference.Role) -> VerbatimChange = { _, _ in .byText },

@@ -85,8 +85,8 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
     /// for those that it leaves to it.
     ///
     /// - Parameters:
-    ///   - verbatim: Takes the bytes of the text, which are valid until it returns, the role and the
-    ///     span. Returns false to leave the reference to `other`.
+    ///   - verbatim: Takes the bytes of the text, which are valid until it returns, the role and
+    ///     the span. Returns false to leave the reference to `other`.
     ///   - other: Takes a reference. Returns false to end the visit.
     func forEach(
         verbatim: (UnsafeRawBufferPointer, ManifestReference.Role, Range<Int>) -> Bool, other: (ManifestReference) -> Bool

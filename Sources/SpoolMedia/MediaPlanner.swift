@@ -6,9 +6,9 @@ package import SpoolCore
 /// hand them over by `received(_:at:)`, and ask again. A file of unknown kind is detected by its
 /// first bytes.
 ///
-/// An index as in MP4 gives the place of each sample, so a few reads suffice. The planner reads other
-/// containers from the beginning, frame by frame. These reads are the bytes of the plan itself, so
-/// they cost nothing extra.
+/// An index as in MP4 gives the place of each sample, so a few reads suffice. The planner reads
+/// other containers from the beginning, frame by frame. These reads are the bytes of the plan
+/// itself, so they cost nothing extra.
 package struct MediaPlanner {
     /// The next thing to do.
     package enum Step: Hashable, Sendable {

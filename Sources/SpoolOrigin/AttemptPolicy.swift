@@ -5,8 +5,8 @@ package typealias AttemptStart = @Sendable (any TransferReceiver) -> any Transfe
 
 /// The rules of a request that may be sent more than once: which response is the answer.
 ///
-/// A policy is a value without threads. `AttemptedTransfer` sends the requests, calls the policy for
-/// each event under its lock, and acts on the step that the policy returns. Attempts have the
+/// A policy is a value without threads. `AttemptedTransfer` sends the requests, calls the policy
+/// for each event under its lock, and acts on the step that the policy returns. Attempts have the
 /// numbers from 0 on, in the order in which they start.
 package protocol AttemptPolicy: Sendable {
     /// The response of an attempt has begun, and no response is the answer yet.
@@ -47,8 +47,8 @@ package struct AttemptStep: Sendable {
         case start(AttemptStart)
         /// The attempt does not count any more, and another one starts in its place.
         ///
-        /// With `drains`, the rest of its response is read up to a bound, so that its connection can
-        /// be used again. Otherwise it is cancelled.
+        /// With `drains`, the rest of its response is read up to a bound, so that its connection
+        /// can be used again. Otherwise it is cancelled.
         case replace(AttemptStart, drains: Bool)
         /// The attempt does not count any more, and is cancelled.
         case drop

@@ -1,7 +1,7 @@
 package import SpoolCore
 
-/// Whether Spool asks an origin to which another origin leads: by a redirect, or by a reference in a
-/// manifest.
+/// Whether Spool asks an origin to which another origin leads: by a redirect, or by a reference in
+/// a manifest.
 ///
 /// The client of a door chose the first origin, and the first origin chose the second one. A public
 /// origin must not lead Spool into a private network that only Spool can reach. What Spool does not
@@ -18,8 +18,8 @@ package struct ReferenceTrust: Hashable, Sendable {
         self.reaches = reaches
     }
 
-    /// Returns the reason why `origin` may not lead to `other`, with the flag that allows it, or nil if
-    /// it may.
+    /// Returns the reason why `origin` may not lead to `other`, with the flag that allows it, or
+    /// nil if it may.
     ///
     /// An origin that the operator named may be anywhere.
     package func refusal(from origin: URIReference.Origin, to other: URIReference.Origin) -> String? {

@@ -67,8 +67,8 @@ public struct ProxyOptions: Sendable {
 
 /// One answered request.
 public struct ProxyRecord: Sendable {
-    /// The client's address, or nil when it is not known. Behind a proxy that the options name, it is
-    /// the address that the proxy states.
+    /// The client's address, or nil when it is not known. Behind a proxy that the options name, it
+    /// is the address that the proxy states.
     public var client: String?
     /// The method of the request.
     public var method: String

@@ -94,9 +94,9 @@ package final class Exchange: @unchecked Sendable {
         return connection?.socket.peerAddress
     }
 
-    /// The client's name, by which its connections and requests are counted, or nil for a client that
-    /// is not counted (`ServerOptions.clientName`).
-    package var client: [UInt8]? { connection.flatMap { $0.countedClient ?? $0.ticket.client } }
+    /// The client's name, by which its connections and requests are counted, or nil for a client
+    /// that is not counted (`ServerOptions.clientName`).
+    package var client: [UInt8]? { connection.flatMap { $0.counted.name ?? $0.ticket.client } }
 
     /// Whether a program on this machine sent the request itself, and no proxy passed it on.
     package var isFromThisMachine: Bool {

@@ -143,6 +143,23 @@ final class ServerLoop: @unchecked Sendable {
 
     // MARK: Files
 
+    /// The most bytes of an interim response.
+    private static let maxInterimBytes = 8192
+
+    /// Writes the head of an interim response into `headBuffer`.
+    ///
+    /// - Returns: The number of bytes, or nil for hints that are left out: they are optional, and a
+    ///   field is invalid or the head is too long.
+    func writeInterim(_ status: Int, _ fields: HTTPFields) -> Int? {
+        headBuffer.removeAll()
+        do throws(FieldLines.InvalidField) {
+            try writer.writeInterim(status: status, fields: fields, into: &headBuffer)
+        } catch {
+            return nil
+        }
+        return headBuffer.count <= Self.maxInterimBytes ? headBuffer.count : nil
+    }
+
     /// Whether a range of a file can be sent without waiting for the disk.
     func isResident(_ descriptor: Int32, _ offset: Int64, _ count: Int) -> Bool {
         guard let cold = options.coldReads else { return true }

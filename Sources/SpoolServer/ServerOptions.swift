@@ -15,8 +15,8 @@ package struct ServerOptions: Sendable {
     /// Returns the client's name, or nil for a client that is not counted. By default, clients on
     /// this machine are not, because all its programs share one address.
     package var clientName: @Sendable (SocketAddress) -> [UInt8]? = { $0.isLoopback ? nil : $0.networkBytes }
-    /// The proxies through which clients come, or nil when clients connect themselves. A connection of
-    /// such a proxy is not counted. Its requests in progress are, for the client that it names.
+    /// The proxies through which clients come, or nil when clients connect themselves. A connection
+    /// of such a proxy is not counted. Its requests in progress are, for the client that it names.
     package var fronts: FrontProxies?
     /// The time without progress after which a stalled client makes room, at the limit of
     /// connections, when no connection is idle. A paused player that is cut comes back with a range

@@ -60,7 +60,8 @@ package final class SystemNetworkMonitor: NetworkMonitor {
             let info = ProcessInfo.processInfo
             self?.change { conditions in
                 conditions.isInLowPowerMode = info.isLowPowerModeEnabled
-                // The steps have the same numbers. One that the system adds later counts as the hottest.
+                // The steps have the same numbers. One that the system adds later counts as the
+                // hottest.
                 conditions.thermalState = ThermalState(rawValue: info.thermalState.rawValue) ?? .critical
             }
         }

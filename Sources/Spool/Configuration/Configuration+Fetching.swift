@@ -3,7 +3,8 @@ public import SpoolCore
 extension Configuration {
     /// How far ahead the cache fetches, with how many requests and how much memory.
     public struct Fetching: Sendable {
-        /// How far fetches go beyond readers. `ReadOptions.fetchPolicy` overrides it for one reader.
+        /// How far fetches go beyond readers. `ReadOptions.fetchPolicy` overrides it for one
+        /// reader.
         public var policy = FetchPolicy.whilePlaying
         /// How far a fetch runs ahead of the furthest reader under `.whilePlaying`, in bytes; at
         /// least 65 536.
@@ -14,8 +15,9 @@ extension Configuration {
         /// The most origin requests at once; at least 1. The default of 64 bounds descriptors and
         /// tails (64 KiB each).
         ///
-        /// Up to three quarters more run while others wait: requests for playback beside those below
-        /// 4 KiB/s, and those of a client of a proxy that has less than its share (a quarter).
+        /// Up to three quarters more run while others wait: requests for playback beside those
+        /// below 4 KiB/s, and those of a client of a proxy that has less than its share (a
+        /// quarter).
         public var maximumFetches = 64
         /// The most origin requests at once to one host; at least 1. The default is 6, as in
         /// browsers. A client of a proxy that has no request to the host gets one more.

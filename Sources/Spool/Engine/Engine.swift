@@ -76,9 +76,7 @@ final class Engine: Sendable {
             total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost,
             policy: configuration.network.policy, share: configuration.network.shareBesidePlayers, time: environment.time,
             control: environment.control)
-        forwarding = FetchLimiter(
-            total: Self.forwardedRequests, perHost: FetchQueue.mostRequests(total: Self.forwardedRequests), isForwarding: true,
-            time: environment.time, control: environment.control)
+        forwarding = .ofForwardedRequests(time: environment.time, control: environment.control)
         pool = BufferPool(capacity: configuration.fetching.bufferCount)
         openFileLimits = configuration.storage.openFileLimits
         let sinks = sinks
@@ -117,8 +115,8 @@ final class Engine: Sendable {
         monitor?.start { [limiter] conditions in limiter.conditionsChanged(conditions) }
     }
 
-    /// The most forwarded requests at once, besides slow ones and those of further clients: 32. With
-    /// all of them, and the 64 fetches, libcurl has connections left (`CurlTransportOptions`).
+    /// The most forwarded requests at once, besides slow ones and those of further clients: 32.
+    /// With all of them, and the 64 fetches, libcurl has connections left (`CurlTransportOptions`).
     static let forwardedRequests = 32
 
     /// The monitor of the app, or of the system.
@@ -151,8 +149,9 @@ final class Engine: Sendable {
 
     /// Returns the key under which a reader of `url` finds and stores bytes.
     ///
-    /// In a shared cache, and for a client that counts as one of several users, a URL with user information has a key of its own. Its content was sent to
-    /// that user, so no other user may join its fetches or read its stored bytes (RFC 9111 §3.5).
+    /// In a shared cache, and for a client that counts as one of several users, a URL with user
+    /// information has a key of its own. Its content was sent to that user, so no other user may
+    /// join its fetches or read its stored bytes (RFC 9111 §3.5).
     func readingKey(for url: MediaURL, chosen: ResourceKey? = nil, isStranger: Bool = false) -> ResourceKey {
         let key = chosen ?? DeliveryDirectives(url: url.text).key(configuration.freshness.keyPolicy.key(for: url))
         guard isStranger || configuration.freshness.isShared, let userinfo = url.userinfo else { return key }
@@ -164,19 +163,12 @@ final class Engine: Sendable {
         if let session = try existingSession(key) { return session }
         let number = sessions.withLock { $0.makeNumber() }
         let made = ResourceSession(key: key, url: url, number: number, passReason: passReason, shared: shared)
-        let idleLimit = idleSessionLimit
+        let idleLimit = openFileLimits.idleSessions(configuration.fetching.idleSessionCount, isWritable: store.isWritable)
         return try sessions.withLock { table throws(CacheError) in
             if table.isClosed { throw CacheError(.closed, "the cache is closed", key: key) }
             table.idleLimit = idleLimit
             return table.use(key) ?? table.insert(made)
         }
-    }
-
-    /// The number of idle sessions that stay. In a process that only reads, an idle session keeps
-    /// its file open, because the writer may punch the file once it is closed. In the process that
-    /// writes, the store closes files by itself.
-    private var idleSessionLimit: Int {
-        store.isWritable ? configuration.fetching.idleSessionCount : min(configuration.fetching.idleSessionCount, openFileLimits.keptFiles)
     }
 
     /// The reason why a session that begins now stores nothing, or nil if it may store.

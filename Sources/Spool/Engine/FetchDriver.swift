@@ -81,8 +81,8 @@ struct FetchDriver {
         if cancels { transfer.cancel() } else if resumes { transfer.resume() }
     }
 
-    /// Tells the transfer of a fetch the urgency of the readers. A fetch that lingers keeps its own,
-    /// because a player may come back to it.
+    /// Tells the transfer of a fetch the urgency of the readers. A fetch that lingers keeps its
+    /// own, because a player may come back to it.
     private func tellPriority(_ intake: FetchIntake) {
         session.state.withLock { _ in intake.transfer }?.setPriority(toPresent: {
             session.state.withLock { $0.demands.isEmpty ? nil : $0.demand.priority }

@@ -13,7 +13,8 @@ package final class FetchLimiter: Sendable {
         /// Returns the bytes that the fetch has moved, and whether its client could move more.
         /// Called outside the lock, on any thread.
         package var moved: @Sendable () -> (bytes: Int64, isClientsTurn: Bool)
-        /// Ends the fetch, because its client has moved nothing for a minute. Called outside the lock.
+        /// Ends the fetch, because its client has moved nothing for a minute. Called outside the
+        /// lock.
         package var end: @Sendable () -> Void
 
         /// Creates a side.
@@ -86,15 +87,26 @@ package final class FetchLimiter: Sendable {
     ///   - time: The clock of the share and of slow requests. Nil for a limiter without either.
     ///   - control: Runs its timers.
     package init(
-        total: Int, perHost: Int, isForwarding: Bool = false, policy: NetworkPolicy = NetworkPolicy(), share: Double = 1, time: (any TimeSource)? = nil,
-        control: (any Mailbox)? = nil
+        total: Int, perHost: Int, isForwarding: Bool = false, policy: NetworkPolicy = NetworkPolicy(), share: Double = 1,
+        time: (any TimeSource)? = nil, control: (any Mailbox)? = nil
     ) {
         self.time = time
         self.control = control
         state = Locked(
             State(
-                queue: FetchQueue(total: total, perHost: perHost, isForwarding: isForwarding), gate: NetworkGate(policy: policy), share: BandwidthShare(share: share),
-                time: time))
+                queue: FetchQueue(total: total, perHost: perHost, isForwarding: isForwarding), gate: NetworkGate(policy: policy),
+                share: BandwidthShare(share: share), time: time))
+    }
+
+    /// The most forwarded requests at once, besides slow ones and those of further clients. With all
+    /// of them, and all fetches, libcurl has connections left (`CurlTransportOptions`).
+    static let forwardedRequests = 32
+
+    /// A limiter of the requests that a proxy forwards to its fixed origin.
+    static func ofForwardedRequests(time: any TimeSource, control: any Mailbox) -> FetchLimiter {
+        FetchLimiter(
+            total: forwardedRequests, perHost: FetchQueue.mostRequests(total: forwardedRequests), isForwarding: true, time: time,
+            control: control)
     }
 
     /// Calls `start` now, or when a slot is free and the network policy permits it.

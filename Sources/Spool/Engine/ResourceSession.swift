@@ -51,8 +51,8 @@ final class ResourceSession: Sendable {
         let counters: Counters
         let configuration: Configuration
         let record: @Sendable (CacheEvent) -> Void
-        /// Records that a reader of a range joined, if anything takes these events: most events of a
-        /// cache are of readers.
+        /// Records that a reader of a range joined, if anything takes these events: most events of
+        /// a cache are of readers.
         let recordReader: @Sendable (ResourceKey, _ start: Int64, _ end: Int64?) -> Void
         /// The notices for a page.
         let notices: NoticeBoard

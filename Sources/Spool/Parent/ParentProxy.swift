@@ -35,9 +35,9 @@ package struct ParentProxy: Hashable, Sendable {
 
     /// Returns the request for the parent, or nil for one that goes to the origin alone.
     ///
-    /// The origin alone gets requests with another method than GET, with a field that may identify a
-    /// user, and those whose redirect is the answer. The parent would rewrite a manifest for its own address, so
-    /// manifests come from the origin too.
+    /// The origin alone gets requests with another method than GET, with a field that may identify
+    /// a user, and those whose redirect is the answer. The parent would rewrite a manifest for its
+    /// own address, so manifests come from the origin too.
     package func request(for request: OriginRequest) -> OriginRequest? {
         let fields = request.fields
         guard request.method == "GET", request.body == nil, request.followsRedirects, let url = request.location, url.userinfo == nil,

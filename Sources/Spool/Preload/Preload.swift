@@ -1,5 +1,6 @@
 public import SpoolCore
 import SpoolManifests
+import SpoolOrigin
 import SpoolStore
 import SpoolSystem
 
@@ -209,7 +210,7 @@ public final class Preload: Sendable {
 
     private func key(of item: PresentationPlan.Item) throws(CacheError) -> ResourceKey {
         let part = try MediaURL(cachable: item.url)
-        if let manifest = item.namedBy { try settings.cache.check(part, namedBy: manifest) }
+        if let manifest = item.namedBy { try ReferenceTrust(of: settings.cache).check(part, namedBy: manifest) }
         return settings.cache.readingKey(for: part, chosen: nil)
     }
 

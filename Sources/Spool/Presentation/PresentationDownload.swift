@@ -5,12 +5,13 @@ public import SpoolManifests
 ///
 /// Iterating runs the download: the sequence ends when every part of the selection is stored, and
 /// throws a `CacheError` otherwise. Parts that are stored already are not fetched, so a repeated
-/// download goes on where the last one ended. Cancelling the iterating task stops it, and bytes that
-/// arrived stay stored.
+/// download goes on where the last one ended. Cancelling the iterating task stops it, and bytes
+/// that arrived stay stored.
 ///
 /// ```swift
 /// let manifest = "https://example.com/film/master.m3u8"
-/// for try await progress in cache.presentations.download(manifest, selection: PresentationSelection()) {
+/// for try await progress in cache.presentations.download(manifest, selection:
+/// PresentationSelection()) {
 ///     print("\(progress.finishedPartCount) of \(progress.partCount) parts")
 /// }
 /// ```

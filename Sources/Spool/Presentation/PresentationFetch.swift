@@ -1,5 +1,6 @@
 import SpoolCore
 import SpoolManifests
+import SpoolOrigin
 
 /// Brings all parts of the selected renditions into the store: manifests, segments, keys and
 /// initialisation sections.
@@ -90,7 +91,7 @@ struct PresentationFetch: Sendable {
 
     /// Checks that the manifest may lead to the resources that it names.
     private func check(_ urls: [String], in manifest: Manifest) throws(CacheError) {
-        for url in urls { try cache.check(try MediaURL(cachable: url), namedBy: manifest.url) }
+        for url in urls { try ReferenceTrust(of: cache).check(try MediaURL(cachable: url), namedBy: manifest.url) }
     }
 
     // MARK: Parts

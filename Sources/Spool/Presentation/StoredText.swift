@@ -28,7 +28,8 @@ final class StoredText: Sendable {
         state = Locked(State(done: done))
     }
 
-    /// Reads a text, and passes it to `done` on a lane. The text is nil unless every byte is stored.
+    /// Reads a text, and passes it to `done` on a lane. The text is nil unless every byte is
+    /// stored.
     static func read(
         _ status: ResourceStatus, from cache: MediaCache, _ done: @escaping @Sendable (Result<WholeText?, CacheError>) -> Void
     ) {

@@ -20,8 +20,8 @@ extension ResourceSession {
 
     /// Returns the request of a fetch, without range and conditions. Called under the lock.
     ///
-    /// The URL may be of another reader than the fields, and at another host, if several hosts share
-    /// a key. That host gets no field that may carry credentials.
+    /// The URL may be of another reader than the fields, and at another host, if several hosts
+    /// share a key. That host gets no field that may carry credentials.
     func request(of intake: FetchIntake, _ state: State) -> OriginRequest {
         let hasVersion = state.machine.version != nil
         var request = state.request

@@ -61,8 +61,8 @@ extension MediaCache {
     /// ```
     ///
     /// The player is a plain `AVPlayer`: at the end of the item it pauses on the last frame. It
-    /// keeps its observer (`playbackObserver`). The audio session, interruptions and remote commands
-    /// stay with the app. The parameters are those of `asset(for:)`.
+    /// keeps its observer (`playbackObserver`). The audio session, interruptions and remote
+    /// commands stay with the app. The parameters are those of `asset(for:)`.
     @MainActor public func player(
         for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
     ) -> AVPlayer {

@@ -340,8 +340,8 @@ package import SpoolSystem
             })
     }
 
-    /// A player that gave up asking asks again when its rate is set. It waits at its rate already, so
-    /// this starts nothing that was paused.
+    /// A player that gave up asking asks again when its rate is set. It waits at its rate already,
+    /// so this starts nothing that was paused.
     private func nudge(_ number: Int) {
         guard number == nudges, recovery.isWaiting, let player, failure == nil, player.rate != 0 else { return }
         AssetLoader.of(watched)?.tryAgain()

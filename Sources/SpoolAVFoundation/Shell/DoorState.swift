@@ -170,8 +170,8 @@ package final class DoorState: PlayerDoor {
         }
     }
 
-    /// Sets the closure that an observer has for the first request of an asset. It may be that of an
-    /// item which was inserted into the observer's queue: the list itself cannot be observed.
+    /// Sets the closure that an observer has for the first request of an asset. It may be that of
+    /// an item which was inserted into the observer's queue: the list itself cannot be observed.
     func onFirstRequest(of observer: ObjectIdentifier, _ look: @escaping @Sendable () -> Void) {
         state.withLock { $0.queueLooks[observer] = look }
     }

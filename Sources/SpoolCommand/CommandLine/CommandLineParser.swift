@@ -93,8 +93,8 @@ package struct CommandLineParser {
         if flag.second != nil { found.append(try value(of: flag), to: flag) }
     }
 
-    /// Removes and returns the next word, which is a value of `flag`. Of a flag that needs none, only
-    /// a number is one.
+    /// Removes and returns the next word, which is a value of `flag`. Of a flag that needs none,
+    /// only a number is one.
     private mutating func value(of flag: Flag) throws(UsageError) -> String {
         if let usual = flag.usual, rest.first?.allSatisfy(\.isNumber) != true { return usual }
         guard let next = rest.first, Self.isValue(next) else {

@@ -100,8 +100,8 @@ struct DemoCommand: Command {
         switches.allow(page: "http://localhost:\(origin.port)")
     }
 
-    /// Returns the address of the page. On a terminal it logs one browser in. Other output ends in a
-    /// log, which gets no secret.
+    /// Returns the address of the page. On a terminal it logs one browser in. Other output ends in
+    /// a log, which gets no secret.
     private func page(of service: ProxyService, _ server: RunningServer) -> String {
         let page = service.baseURL + "_spool/"
         guard OutputStream.output.isTerminal else { return page }

@@ -96,8 +96,8 @@ struct ServeCommand: Command {
             warnOfEnvironmentProxies(service.log)
             await runDownloads(service)
             try OutputStream.output.write("listening on \(isShownToPerson ? service.baseURL : service.publicAddress)\n")
-            // Where a site's scripts or strangers reach the page, it has an address that they cannot
-            // guess.
+            // Where a site's scripts or strangers reach the page, it has an address that they
+            // cannot guess.
             if isShownToPerson, let page = service.proxy.pageURL, page != RunningServer.page(at: service.baseURL) {
                 try OutputStream.output.write("what is stored is shown at \(page)\n")
             }

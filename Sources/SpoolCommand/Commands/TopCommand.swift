@@ -45,7 +45,8 @@ struct TopCommand: Command {
         interruption.onFirst { screen?.leave() }
         let watch = TopWatch(server: server, directory: directory, interval: interval, isJSON: isJSON, screen: screen)
         let result = await withCheckedContinuation { continuation in
-            // Waits on a thread of its own, because the pool that runs this function must not block.
+            // Waits on a thread of its own, because the pool that runs this function must not
+            // block.
             let thread = SystemThread(name: "spool-top") {
                 continuation.resume(returning: Result { try watch.run(count: count) { interruption.signal != nil } })
             }

@@ -1,8 +1,8 @@
 import SpoolCore
 import SpoolSystem
 
-/// The lines that a terminal shows during several transfers: one for each that is under way, and one
-/// for all of them together. Nothing is drawn on anything but a terminal.
+/// The lines that a terminal shows during several transfers: one for each that is under way, and
+/// one for all of them together. Nothing is drawn on anything but a terminal.
 final class ProgressBoard: Sendable {
     private struct State {
         var names: [String]

@@ -32,8 +32,8 @@ extension Representation {
         do { return try URIReference(lenient: url).origin?.description } catch { return nil }
     }
 
-    /// Whether the response may be a manifest, by its type, its URL and its length. Its bytes decide
-    /// where it is used.
+    /// Whether the response may be a manifest, by its type, its URL and its length. Its bytes
+    /// decide where it is used.
     private func mayBeManifest(at url: String?) -> Bool {
         let pathExtension = url.map { SpoolCore.pathExtension(url: $0) } ?? ""
         if isPlaylist || playlistExtensions.contains(pathExtension) { return true }

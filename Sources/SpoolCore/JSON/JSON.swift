@@ -76,8 +76,8 @@ package enum JSON: Sendable {
         }
     }
 
-    /// Writes a string in quotes. A `<` is escaped, so that the text can stand in a page, and so are
-    /// the control characters that change a terminal.
+    /// Writes a string in quotes. A `<` is escaped, so that the text can stand in a page, and so
+    /// are the control characters that change a terminal.
     private static func write(_ value: String, to text: inout String) {
         text += "\""
         for scalar in value.unicodeScalars {

@@ -36,7 +36,8 @@ extension FetchQueue {
     /// Four clients share all slots, and a client without any request gets its first at once.
     package var share: Int { max(1, total / 4) }
 
-    /// The most requests of one queue at once, slow ones and those beyond a client's share included.
+    /// The most requests of one queue at once, slow ones and those beyond a client's share
+    /// included.
     package var ceiling: Int { Self.ceiling(total: total) }
 
     /// The same number for a queue with `total` slots. Half as many again make room for several
@@ -50,16 +51,16 @@ extension FetchQueue {
     /// 5 s. A burst of short requests is over by then.
     package static let longestWait = Nanoseconds.seconds(5)
 
-    /// Whether a request waits because the slots are taken. Only then is a look of use. Uploads leave
-    /// one slot to requests that are whole.
+    /// Whether a request waits because the slots are taken. Only then is a look of use. Uploads
+    /// leave one slot to requests that are whole.
     package var isFull: Bool { active.count >= max(1, total - 1) && waiting.contains { mayStart($0) } }
 
     /// Takes looks at the running requests. Due every `SlotUse.lookInterval` while `isFull`.
     ///
     /// - A slow request loses its slot, and has it again once it is fast.
     /// - If a request has waited for `longestWait` at the ceiling, the client with most requests
-    ///   loses the one that has been quiet for longest. It is never a request of the waiting client,
-    ///   and never one whose client takes everything that the origin sends.
+    ///   loses the one that has been quiet for longest. It is never a request of the waiting
+    ///   client, and never one whose client takes everything that the origin sends.
     package mutating func looked(_ looks: [Look], now: MonotonicInstant) -> Verdict {
         let looks = Dictionary(looks.map { ($0.id, $0) }) { first, _ in first }
         for index in active.indices {
@@ -90,20 +91,20 @@ extension FetchQueue {
     /// The requests of which one has to end before `entry` may start, because connections are
     /// bounded. Nil if there are few enough.
     ///
-    /// One client leaves a share of the ceiling to others. A client without any request may pass the
-    /// ceiling by one, as long as at most a share of clients do.
+    /// One client leaves a share of the ceiling to others. A client without any request may pass
+    /// the ceiling by one, as long as at most a share of clients do.
     private func ceilingObstacles(to entry: Entry) -> [Entry]? {
         let own = active.filter { $0.client == entry.client }
         if own.count >= ceiling - share { return own }
         return active.count >= (own.isEmpty ? ceiling + share : ceiling) ? active : nil
     }
 
-    /// The running uploads of which one has to end, or lose its slot, before an upload may start. Nil
-    /// if there is a slot.
+    /// The running uploads of which one has to end, or lose its slot, before an upload may start.
+    /// Nil if there is a slot.
     ///
-    /// Uploads that are not whole leave one slot, and a share of the ceiling, to requests that are. A
-    /// slow upload counts for the ceiling only. A client without any request gets its first one at
-    /// once, below the ceiling.
+    /// Uploads that are not whole leave one slot, and a share of the ceiling, to requests that are.
+    /// A slow upload counts for the ceiling only. A client without any request gets its first one
+    /// at once, below the ceiling.
     func uploadObstacles(to entry: Entry) -> [Entry]? {
         if active.count >= ceiling { return active }
         guard active.contains(where: { $0.client == entry.client }) else { return nil }

@@ -2,8 +2,8 @@
 /// host, and in which order queued requests start.
 ///
 /// More urgent requests start first, and equally urgent ones of a client in the order in which they
-/// came. Requests below `.playing` leave two slots of each host, and one in all, free. A request for
-/// playback therefore never queues behind less urgent ones.
+/// came. Requests below `.playing` leave two slots of each host, and one in all, free. A request
+/// for playback therefore never queues behind less urgent ones.
 ///
 /// Clients share the slots: for a client, those of another one count up to a quarter of all slots
 /// (`share`), and slow requests do not count. So the requests of one client, however many and slow,
@@ -26,9 +26,9 @@ package struct FetchQueue: Sendable {
         /// Whether the network policy holds it back. Then it does not start, and keeps no other
         /// request of its host waiting.
         fileprivate var isHeld = false
-        /// Whether it runs and is held for a moment, because a player is short of data. It keeps its
-        /// slot, and keeps no request for playback waiting: the player may be the one that waits for
-        /// a slot.
+        /// Whether it runs and is held for a moment, because a player is short of data. It keeps
+        /// its slot, and keeps no request for playback waiting: the player may be the one that
+        /// waits for a slot.
         fileprivate var isYielding = false
         /// The sequence number of the requester's last priority change. A change that arrives late
         /// has a lower number and is ignored.
@@ -64,8 +64,8 @@ package struct FetchQueue: Sendable {
     /// - Parameters:
     ///   - total: the most requests at the same time, at least 1.
     ///   - perHost: the most of these to one host, at least 1.
-    ///   - isForwarding: whether its requests are forwarded ones. Their less urgent ones are uploads
-    ///     that clients wait for, and no preloads.
+    ///   - isForwarding: whether its requests are forwarded ones. Their less urgent ones are
+    ///     uploads that clients wait for, and no preloads.
     package init(total: Int, perHost: Int, isForwarding: Bool = false) {
         self.total = total
         self.perHost = perHost

@@ -1,18 +1,18 @@
 /// Bounds the bytes that origins may have on their way. A value without a clock.
 ///
-/// A request that pauses does not stop its origin at once. The origin sends until the receive window
-/// of the connection is full (RFC 9293 §3.8.6), and the kernel makes that window as large as
+/// A request that pauses does not stop its origin at once. The origin sends until the receive
+/// window of the connection is full (RFC 9293 §3.8.6), and the kernel makes that window as large as
 /// megabytes. Those bytes cross the link before the ones that a player waits for, and nobody gets
-/// them when a player seeks. The window of a player is therefore four times what the link has on its
-/// way at its rate: the rate, times the time of a round trip.
+/// them when a player seeks. The window of a player is therefore four times what the link has on
+/// its way at its rate: the rate, times the time of a round trip.
 ///
 /// Beside a player, all windows of less urgent requests together are smaller than what the link has
 /// on its way. Then no byte of theirs waits before the link. A paused one has a window of two
 /// segments. Without a player for a minute, their windows are left to the kernel.
 package struct ReceiveWindow: Sendable {
-    /// The window of a player's request, in parts of what the link has on its way. A sender needs two
-    /// to find out whether the link has become faster, and twice that when other packets make the
-    /// round trip longer.
+    /// The window of a player's request, in parts of what the link has on its way. A sender needs
+    /// two to find out whether the link has become faster, and twice that when other packets make
+    /// the round trip longer.
     package static let partOfPlayer = 4.0
     /// The least window of a player's request, in bytes.
     package static let leastBytesOfPlayer = 1 << 20
@@ -41,16 +41,16 @@ package struct ReceiveWindow: Sendable {
     /// does not notice so short a delay. Round trips of a radio network or a local one vary by as
     /// much.
     package static let harmlessDelay: Nanoseconds = .milliseconds(10)
-    /// The highest rate of this time counts, to half of it. Bounded requests do not show what the link
-    /// could carry, but a player does that reads ahead.
+    /// The highest rate of this time counts, to half of it. Bounded requests do not show what the
+    /// link could carry, but a player does that reads ahead.
     package static let rateMemory: Nanoseconds = .seconds(600)
     /// The shortest round trip of this time counts, to half of it.
     package static let roundTripMemory: Nanoseconds = .seconds(60)
     /// The most hosts whose round trip is known. One of the others takes the place of the oldest.
     package static let hostLimit = 64
 
-    /// The open connections of a host that requests of players find unused, if possible. A player has
-    /// up to two requests at a time, as in `FetchQueue`.
+    /// The open connections of a host that requests of players find unused, if possible. A player
+    /// has up to two requests at a time, as in `FetchQueue`.
     package static let keptForPlayers = 2
 
     /// The bytes and the time of the last measurement.
@@ -97,8 +97,8 @@ package struct ReceiveWindow: Sendable {
         roundTrips.append((host, time))
     }
 
-    /// Returns the window of a player's request in bytes. Nil for a connection on loopback, and for a
-    /// link that was not measured.
+    /// Returns the window of a player's request in bytes. Nil for a connection on loopback, and for
+    /// a link that was not measured.
     ///
     /// - Parameters:
     ///   - host: The host that answers the request.
@@ -121,8 +121,8 @@ package struct ReceiveWindow: Sendable {
         return isPaused ? Self.restSegments * segment : max(Self.leastSegments * segment, all(from: host, running, now) / max(1, running))
     }
 
-    /// Returns the rate of the link in bytes a second, and the time of a round trip to a host. Nil if
-    /// one of them was not measured.
+    /// Returns the rate of the link in bytes a second, and the time of a round trip to a host. Nil
+    /// if one of them was not measured.
     private func link(to host: String, _ now: MonotonicInstant) -> (rate: Double, roundTrip: Nanoseconds)? {
         guard let rate = rate.value(now: now), let time = roundTrips.first(where: { $0.host == host })?.time.value(now: now) else {
             return nil

@@ -65,8 +65,8 @@ enum FetchPlanner {
         return Request(lower: lower, upper: upper, reader: asking)
     }
 
-    /// Whether a revalidation in the background has to wait for the end of a reader: another version
-    /// would end the reader, although every byte that it needs is stored.
+    /// Whether a revalidation in the background has to wait for the end of a reader: another
+    /// version would end the reader, although every byte that it needs is stored.
     private static func isHeld(_ version: SessionVersion, _ session: SessionState) -> Bool {
         session.readers.contains { reader in
             guard reader.failure == nil, reader.validation == .trusts(version.generation) else { return false }

@@ -26,8 +26,8 @@ package struct FetchState: Hashable, Sendable {
     var isForOneUser = false
     /// Whether its request ends before the gap does (`RequestWindow`).
     var isWindow = false
-    /// The number of last bytes that it asks for; nil for a request with a first offset. That offset
-    /// is known with its head.
+    /// The number of last bytes that it asks for; nil for a request with a first offset. That
+    /// offset is known with its head.
     var suffix: Int64?
     /// Whether body bytes are taken now.
     package var flow = Flow.running
@@ -198,8 +198,8 @@ extension FetchState {
         if case .requested(.validation(_, let namedEnd)) = stage { upper = namedEnd }
     }
 
-    /// Sets the first offset of a request for the last bytes, once a head shows it: the first byte of
-    /// the part, or the one that the request means in the whole.
+    /// Sets the first offset of a request for the last bytes, once a head shows it: the first byte
+    /// of the part, or the one that the request means in the whole.
     mutating func placeSuffix(in outcome: ResponseOutcome) {
         guard let suffix else { return }
         switch outcome {

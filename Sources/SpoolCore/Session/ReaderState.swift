@@ -224,8 +224,8 @@ extension ReaderState {
 
     /// Moves a reader of last bytes to the first of them, once its response is known.
     ///
-    /// It reads from the beginning if the response has no length, and if it is a response of another
-    /// status, to which no range applies (RFC 9110 §14.2).
+    /// It reads from the beginning if the response has no length, and if it is a response of
+    /// another status, to which no range applies (RFC 9110 §14.2).
     mutating func placeSuffix(in version: SessionVersion?) {
         guard let suffix, let representation = servedRepresentation(version) else { return }
         let length = representation.isContent ? representation.length : nil
@@ -320,5 +320,15 @@ extension Int64 {
     func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
+    }
+}
+
+extension [ReaderState] {
+    /// Moves the readers of last bytes whose response is known to the first of these bytes.
+    ///
+    /// Each look at a reader's window or wait begins with this, so no event that brings a response
+    /// has to consider such readers.
+    mutating func placeSuffixes(in version: SessionVersion?) {
+        for index in indices where self[index].suffix != nil { self[index].placeSuffix(in: version) }
     }
 }

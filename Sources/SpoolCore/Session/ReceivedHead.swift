@@ -141,8 +141,8 @@ struct ReceivedHead {
         // An origin that ignores a request for the last bytes may serve other ranges.
         let ignoresRange = fetch.start > 0 && fetch.suffix == nil
         if !isOwn || isNews { session.ledger.version?.refusesRanges = ignoresRange || !acceptsRanges || session.origin.omitsRange }
-        // A revalidation in the background replaced a small response. No reader asks for the new one
-        // now, but the next one would be a hit otherwise.
+        // A revalidation in the background replaced a small response. No reader asks for the new
+        // one now, but the next one would be a hit otherwise.
         if renewsWhole, isNews, passReason == nil, let length, length <= session.limits.readAheadBytes {
             session.goal = ByteRange(0, length)
         }

@@ -7,8 +7,8 @@ package struct SessionLimits: Hashable, Sendable {
     /// The smallest and the largest distance at which a reader joins a running fetch instead of
     /// starting one of its own, in bytes.
     package var joinBytes: ClosedRange<Int64> = 65_536...(2 << 20)
-    /// How long a fetch that no reader needs stays paused before it is closed, unless a play left it
-    /// and a reader waits elsewhere.
+    /// How long a fetch that no reader needs stays paused before it is closed, unless a play left
+    /// it and a reader waits elsewhere.
     package var linger: Nanoseconds = .seconds(1)
     /// The most bytes that one request asks for; nil where a pause really stops the origin
     /// (`Transport.windowBytes`).
@@ -16,14 +16,15 @@ package struct SessionLimits: Hashable, Sendable {
     /// The bytes that the first request for a reader asks for, once the version is known
     /// (`RequestWindow`): a second of a film. Most readers that leave early take less.
     package var firstWindowBytes: Int64 = 1 << 20
-    /// The bytes that a reader has to take in a row before its next request is open-ended: the first
-    /// window, and a second one. The second is what a player costs that leaves after the first.
+    /// The bytes that a reader has to take in a row before its next request is open-ended: the
+    /// first window, and a second one. The second is what a player costs that leaves after the
+    /// first.
     package var provenBytes: Int64 = (1 << 20) + (48 << 10)
-    /// The bytes that a reader takes in a row in the middle of a play, and not when it looks for the
-    /// index of a file. If it leaves then, it does not come back to the same place.
+    /// The bytes that a reader takes in a row in the middle of a play, and not when it looks for
+    /// the index of a file. If it leaves then, it does not come back to the same place.
     package var playBytes: Int64 = 4 << 20
-    /// The longest time from a request to its answer for which a reader waits between two windows. The
-    /// shortest answer so far counts, so one over an open connection.
+    /// The longest time from a request to its answer for which a reader waits between two windows.
+    /// The shortest answer so far counts, so one over an open connection.
     package var longestWait: Nanoseconds = .milliseconds(100)
     /// The smallest and the largest number of bytes that count as lost by a cancel. A fetch without
     /// a reader receives the rest of its response if that is less.

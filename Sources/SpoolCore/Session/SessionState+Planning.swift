@@ -9,7 +9,7 @@ extension SessionState {
     /// ahead. Then it pauses, resumes or ends the running fetches and sets the timer.
     mutating func replan(now: MonotonicInstant) -> [SessionAction] {
         guard phase == .ready else { return [] }
-        placeSuffixes()
+        readers.placeSuffixes(in: version)
         if FetchPlanner.isGoalMet(self) { goal = nil }
         var actions: [SessionAction] = ledger.owesUpdate ? [.representationUpdated] : []
         ledger.owesUpdate = false

@@ -67,22 +67,12 @@ struct SessionState: Sendable {
     /// - Returns: nil if it needs none.
     func window(of reader: ReaderState) -> ByteRange? { reader.window(in: ledger.version, limits) }
 
-    // MARK: Last bytes
-
-    /// Moves the readers of last bytes whose response is known to the first of these bytes.
-    ///
-    /// Each look at a reader's window or wait begins with this, so no event that brings a response
-    /// has to think of such readers.
-    mutating func placeSuffixes() {
-        for index in readers.indices where readers[index].suffix != nil { readers[index].placeSuffix(in: version) }
-    }
-
     // MARK: Waking
 
     /// Ends the wait of each reader that can go on, and returns the actions that wake them.
     mutating func wakeReaders() -> [SessionAction] {
         guard readers.contains(where: { $0.waitsFor != .nothing }) else { return [] }
-        placeSuffixes()
+        readers.placeSuffixes(in: version)
         var actions: [SessionAction] = []
         for index in readers.indices where ReaderView.hasSomething(for: readers[index], self) {
             if ReaderView.awaitsFirstByte(readers[index], self) {

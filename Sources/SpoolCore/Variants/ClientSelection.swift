@@ -19,7 +19,9 @@ package struct ClientSelection: Sendable {
     ///   - isShared: Whether the cache serves several users, or counts this client as one of
     ///     several.
     ///   - digest: Returns a keyed digest of a text, as hexadecimal digits.
-    package init(_ fields: RequestFields, userinfo: Substring? = nil, nonce: UInt64, isShared: Bool, digest: @escaping @Sendable (String) -> String) {
+    package init(
+        _ fields: RequestFields, userinfo: Substring? = nil, nonce: UInt64, isShared: Bool, digest: @escaping @Sendable (String) -> String
+    ) {
         self.fields = fields
         self.nonce = nonce
         self.isShared = isShared

@@ -12,7 +12,8 @@ extension RequestFields {
     /// user, the host or path before a rewrite, the method. A client could write anything there, so
     /// no client's field of such a name reaches an origin.
     ///
-    /// Servers that hand fields to programs as variables (CGI, WSGI) do not distinguish `_` from `-`.
+    /// Servers that hand fields to programs as variables (CGI, WSGI) do not distinguish `_` from
+    /// `-`.
     package static func isOfGateway(_ name: String) -> Bool {
         let name = name.contains("_") ? String(name.map { $0 == "_" ? "-" : $0 }) : name
         return ofGateway.contains(name) || beginningsOfGateway.contains { name.hasPrefix($0) }

@@ -20,7 +20,8 @@ package struct RequestFields: Hashable, Sendable {
         ///
         /// - Parameters:
         ///   - authority: The authority by which the client calls the proxy.
-        ///   - prefix: The beginning of every path at the proxy: a slash, or `/TOKEN/` with a token.
+        ///   - prefix: The beginning of every path at the proxy: a slash, or `/TOKEN/` with a
+        ///     token.
         ///   - original: Returns the origin's URL for a path of the proxy, or nil.
         case general(authority: String?, prefix: String = "/", original: @Sendable (String) -> String?)
     }
@@ -70,8 +71,8 @@ package struct RequestFields: Hashable, Sendable {
         origin == other ? fields : HTTPFields(fields.lines.filter { Self.mayCrossOrigins($0.name.asciiLowercased) })
     }
 
-    /// The fields without those that may identify a user, for a resource of an origin that the client
-    /// did not choose: a manifest of another origin names it.
+    /// The fields without those that may identify a user, for a resource of an origin that the
+    /// client did not choose: a manifest of another origin names it.
     package var withoutCredentials: RequestFields {
         let harmless = fields.lines.filter { !Self.mayIdentifyUser($0.name.asciiLowercased, isShared: true) }
         return RequestFields(selected: HTTPFields(harmless), origin: origin)
@@ -111,8 +112,8 @@ package struct RequestFields: Hashable, Sendable {
     /// is at the same origin. Returns nil for other pages of the proxy, whose URLs may contain its
     /// token.
     ///
-    /// A path that begins with the token is the proxy's, whatever the authority: a server before the
-    /// proxy may have another name and TLS.
+    /// A path that begins with the token is the proxy's, whatever the authority: a server before
+    /// the proxy may have another name and TLS.
     private static func referer(
         _ value: String, to origin: URIReference.Origin, authority: String?, prefix: String, original: (String) -> String?
     ) -> String? {

@@ -15,8 +15,8 @@ package struct VariantMark: Hashable, Sendable {
     package var users: [String] = []
     /// Whether even the only user of a cache needs the origin's leave for other credentials.
     package var isPersonal = false
-    /// Whether the origin allows everybody to have the response whatever `Authorization` and `Cookie`
-    /// were (RFC 9111 §3.5).
+    /// Whether the origin allows everybody to have the response whatever `Authorization` and
+    /// `Cookie` were (RFC 9111 §3.5).
     package var servesAll = false
 
     /// The most values that a variant answers. The oldest goes.
@@ -127,8 +127,8 @@ package struct VariantMark: Hashable, Sendable {
     ///   - known: The mark of the version so far.
     ///   - newer: The mark of the confirming response.
     package static func merged(_ known: VariantMark?, with newer: VariantMark?) -> VariantMark? {
-        // A version that was open to everybody stays open, unless its selecting fields are new or it
-        // is for one user now.
+        // A version that was open to everybody stays open, unless its selecting fields are new or
+        // it is for one user now.
         guard let known else { return newer.map { $0.names.isEmpty && !$0.isPersonal } ?? true ? nil : newer }
         guard var result = newer, result.names == known.names else { return newer }
         result.values = result.values.reduce(known.values) { adding($1, to: $0, limit: valueLimit) }

@@ -28,8 +28,8 @@ enum DASHLifetime {
 
     /// Reads a duration of XML Schema, such as `PT2.5S`, as milliseconds.
     ///
-    /// - Returns: nil for other text, and for months and years, whose length is not fixed. A long or
-    ///   negative duration becomes the nearest bound.
+    /// - Returns: nil for other text, and for months and years, whose length is not fixed. A long
+    ///   or negative duration becomes the nearest bound.
     static func milliseconds(_ text: String) -> Int64? {
         guard let seconds = DASHDuration.seconds(text) else { return nil }
         return max(0, min(Int64(saturating: seconds * 1000), maxMilliseconds))

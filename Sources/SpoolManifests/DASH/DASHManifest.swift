@@ -3,8 +3,8 @@ package import SpoolCore
 /// The XML documents of MPEG-DASH (ISO/IEC 23009-1): media presentation descriptions, patches, and
 /// the remote elements that `xlink:href` includes.
 ///
-/// Only the spans of URLs are understood. Prefixes, quotes, comments, CDATA sections and the order of
-/// attributes stay as they are, and no element is inserted, because a patch finds its places by
+/// Only the spans of URLs are understood. Prefixes, quotes, comments, CDATA sections and the order
+/// of attributes stay as they are, and no element is inserted, because a patch finds its places by
 /// counting elements.
 package enum DASHManifest {
     /// Returns the references of a document that must change, or nil when the bytes are no such
@@ -14,7 +14,8 @@ package enum DASHManifest {
     ///
     /// - Parameter url: The URL of the document: the last one after redirects. For a patch or a
     ///   remote element it is the URL of the MPD, if that is known.
-    /// - Throws: `ParseError` for XML that is not well-formed, and for a document beyond the limits.
+    /// - Throws: `ParseError` for XML that is not well-formed, and for a document beyond the
+    ///   limits.
     package static func contents(
         of bytes: [UInt8], at url: String, limits: ManifestLimits = ManifestLimits()
     ) throws(ParseError) -> ManifestContents? {

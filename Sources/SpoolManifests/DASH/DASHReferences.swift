@@ -218,8 +218,8 @@ struct DASHReferences {
         var scheme: String?
         // A text that is no reference has no scheme.
         if let reference = try? URIReference(lenient: text) { scheme = reference.scheme.map(String.init) }
-        // A player appends a relative reference of this role to the base as text. So each one becomes
-        // absolute.
+        // A player appends a relative reference of this role to the base as text. So each one
+        // becomes absolute.
         if role == .fragment, scheme == nil, let first = bases.distinct.first { return .proxied(first.base) }
         return try DASHChange(text, in: bases) { (bytes) throws(ParseError) in try spend(bytes) }
     }

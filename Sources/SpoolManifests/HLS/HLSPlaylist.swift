@@ -2,8 +2,8 @@ package import SpoolCore
 
 /// An HLS playlist (rfc8216bis), as far as a cache has to understand it.
 ///
-/// Only lines and attributes with URIs are read, and the tags that decide how long a stored playlist
-/// serves. Everything else may contain anything.
+/// Only lines and attributes with URIs are read, and the tags that decide how long a stored
+/// playlist serves. Everything else may contain anything.
 package struct HLSPlaylist {
     /// The references and rules of the playlist.
     package private(set) var contents = ManifestContents(.hlsMedia)

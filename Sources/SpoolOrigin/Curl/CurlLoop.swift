@@ -10,8 +10,9 @@ internal import SpoolSystem
 /// (`curl_multi_socket_action`). After each of these calls it calls `batchEnded` of the receivers
 /// that got bytes, and ends the transfers that are done.
 final class CurlLoop: Mailbox, @unchecked Sendable {
-    // Safe to share: `gate`, `loop`, `options`, `time`, `multi`, `ownNetworks` and `received` are constant. The
-    // transfers, handles, sockets, windows and deadlines below `MARK: Confined` are used on the loop only.
+    // Safe to share: `gate`, `loop`, `options`, `time`, `multi`, `ownNetworks` and `received` are
+    // constant. The transfers, handles, sockets, windows and deadlines below `MARK: Confined` are
+    // used on the loop only.
 
     /// The thread of the loop. Nil once `close` was called; no job is accepted then.
     private let gate: Locked<LoopThread?>

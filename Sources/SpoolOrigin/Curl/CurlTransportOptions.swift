@@ -15,8 +15,8 @@ package struct CurlTransportOptions: Sendable {
 
     /// The protocol version to ask for.
     package var version: HTTPVersion = .http1
-    /// The most time to look up a name, connect and finish the TLS handshake, for requests that name
-    /// none.
+    /// The most time to look up a name, connect and finish the TLS handshake, for requests that
+    /// name none.
     package var connectTimeout: Nanoseconds = .seconds(10)
     /// The most time from the request to the first byte of the answer, for requests that name none.
     package var firstByteTimeout: Nanoseconds = .seconds(60)

@@ -19,7 +19,8 @@ final class HitAnswer: RangeResponder {
     /// The head of hits on one version, without the fields that differ between hits.
     private struct Head {
         var version: HitVersion
-        /// Whether the response came from another origin than the site that the proxy stands in for.
+        /// Whether the response came from another origin than the site that the proxy stands in
+        /// for.
         var isForeign: Bool
         var lines: FieldLines
         var age: ResponseAge

@@ -12,8 +12,8 @@ import SpoolSystem
 /// direction, so a slow side stops the other.
 ///
 /// A limiter starts the request, because forwarded requests have a bounded share of the connections
-/// to origins. A request with an incomplete body is less urgent than others: the client sends at its
-/// own rate, and holds the connection for as long. Of a body that waits for its start, at most
+/// to origins. A request with an incomplete body is less urgent than others: the client sends at
+/// its own rate, and holds the connection for as long. Of a body that waits for its start, at most
 /// `TunnelledBody.waitingBytes` are kept.
 final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
     // Safe to share: a lock guards `state`. `chunk` and `exchange` belong to the loop's thread.
@@ -244,8 +244,8 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
 /// The body of a forwarded request.
 package final class TunnelledBody: BodySink, @unchecked Sendable {
     // Safe to share: a lock guards `state`.
-    /// The most bytes that are kept of a body whose request waits for a slot: 16 KiB. Most forms are
-    /// smaller, and 128 connections of a client keep at most 2 MiB.
+    /// The most bytes that are kept of a body whose request waits for a slot: 16 KiB. Most forms
+    /// are smaller, and 128 connections of a client keep at most 2 MiB.
     package static let waitingBytes: Int64 = 16 * 1024
 
     private struct State {
@@ -264,7 +264,8 @@ package final class TunnelledBody: BodySink, @unchecked Sendable {
     /// Whether the client has sent all bytes.
     package var isWhole: Bool { body.writtenBytes == body.count }
 
-    /// Whether the client could send more: the origin has taken what came, and the body is not whole.
+    /// Whether the client could send more: the origin has taken what came, and the body is not
+    /// whole.
     package var isClientsTurn: Bool { !isWhole && body.hasRoom && state.withLock { $0.hasBegun } }
 
     /// Takes all bytes from now on, as fast as the origin does.

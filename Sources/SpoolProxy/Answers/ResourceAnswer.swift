@@ -488,8 +488,8 @@ final class ResourceAnswer {
         answer(.error(status, error.message, fields: fieldRules.error(fields)))
     }
 
-    /// Whether the client is sent to a URL that the proxy does not ask. A stranger could have made the
-    /// proxied URL of a public name that leads to a private address; then it is refused.
+    /// Whether the client is sent to a URL that the proxy does not ask. A stranger could have made
+    /// the proxied URL of a public name that leads to a private address; then it is refused.
     private func mayAskItself(for target: String) -> Bool {
         target.withoutUserinfo != url.withoutUserinfo || !(exchange.isFromNetwork || cache.configuration.freshness.isShared)
     }

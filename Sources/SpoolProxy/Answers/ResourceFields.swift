@@ -17,15 +17,15 @@ struct ResourceFields: Sendable {
     /// Whether the proxy stands in for the resource's site.
     var isSite: Bool { site != nil }
 
-    /// Returns the rules for a response. One that came from another origin, by redirects of the site,
-    /// has none of the site's rights.
+    /// Returns the rules for a response. One that came from another origin, by redirects of the
+    /// site, has none of the site's rights.
     func of(_ representation: Representation) -> ResourceFields {
         guard let site, let final = representation.finalOrigin, final != site.origin else { return self }
         return ResourceFields(site: nil)
     }
 
-    /// Returns the fields of a response with content of `representation`, which these rules are for.
-    /// The caller adds `Age` and `Content-Range`.
+    /// Returns the fields of a response with content of `representation`, which these rules are
+    /// for. The caller adds `Age` and `Content-Range`.
     func content(
         of representation: Representation, _ source: CacheStatus.Source, cookies: [String] = [], forwardStatus: Int? = nil
     ) -> HTTPFields {

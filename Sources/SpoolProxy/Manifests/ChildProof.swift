@@ -30,8 +30,8 @@ extension ManifestReference.Role {
 /// The proof that a manifest of a fixed origin named a URL of another origin: a digest of the
 /// beginning of the URL, and the length of that beginning.
 ///
-/// A player may write a URL with other escapes than its manifest. So both are about the *plain* URL,
-/// in which only delimiters are escaped.
+/// A player may write a URL with other escapes than its manifest. So both are about the *plain*
+/// URL, in which only delimiters are escaped.
 struct ChildProof {
     private let digest: Substring
     /// The number of bytes of the plain URL that the proof covers.
@@ -77,7 +77,8 @@ struct ChildProof {
         return plain[..<plain.utf8.index(plain.startIndex, offsetBy: length)]
     }
 
-    /// Whether a segment begins with a dot, also where the origin reads an escaped delimiter as one.
+    /// Whether a segment begins with a dot, also where the origin reads an escaped delimiter as
+    /// one.
     private static func mayLeaveDirectory(_ path: Substring) -> Bool {
         let path = "/" + path.prefix { $0 != "?" }
         return path.replacing("%2F", with: "/").replacing("%5C", with: "/").contains("/.")

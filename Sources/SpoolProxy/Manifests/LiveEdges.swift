@@ -1,6 +1,7 @@
 import SpoolManifests
 
-/// The newest resources of live playlists: the last segments and parts, and those that are announced.
+/// The newest resources of live playlists: the last segments and parts, and those that are
+/// announced.
 ///
 /// The origin may hold back the answer about an announced one until it exists, a failure means
 /// little, and a resource that parts address by byte range may have grown since it was stored.
@@ -23,8 +24,8 @@ struct LiveEdges {
     private static let capacity = 256
 
     private var edges: [URLHash: Edge] = [:]
-    /// The resources at the edge of each playlist, by the playlist's URL without query: an answer to
-    /// delivery directives is of the same playlist.
+    /// The resources at the edge of each playlist, by the playlist's URL without query: an answer
+    /// to delivery directives is of the same playlist.
     private var resources: [URLHash: [URLHash]] = [:]
 
     /// The place of a resource, or nil when it is at no edge.

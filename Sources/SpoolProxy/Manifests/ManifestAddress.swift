@@ -112,8 +112,8 @@ extension UnsafeRawBufferPointer {
         return end < count && self[end] == .slash ? end + 1 : nil
     }
 
-    /// Whether the text from `start` on is visible ASCII, no segment begins with a dot, and the first
-    /// one is not empty.
+    /// Whether the text from `start` on is visible ASCII, no segment begins with a dot, and the
+    /// first one is not empty.
     ///
     /// - Precondition: `start` is behind a slash.
     fileprivate func isUsualPath(from start: Int) -> Bool {
@@ -171,8 +171,8 @@ extension ProxyTargetRules {
         path.utf8.starts(with: "\(prefix)\(Self.ownPrefix)\(Self.foreignPrefix)".utf8)
     }
 
-    /// Whether each URL of an origin has a proof of its own. The operator named neither the origin nor
-    /// the URL, so a proof must not open the whole origin to its owner.
+    /// Whether each URL of an origin has a proof of its own. The operator named neither the origin
+    /// nor the URL, so a proof must not open the whole origin to its owner.
     func provesEachURL(of origin: URIReference.Origin) -> Bool {
         fixedOrigin != nil && origin != fixedOrigin && !reach.named.contains(origin)
     }
@@ -184,8 +184,8 @@ extension ProxyTargetRules {
     ///   - home: The origin whose resources get the client's credentials in a general proxy, or nil
     ///     for none.
     ///   - scope: What the path opens of another origin than the fixed one.
-    ///   - proof: Returns the proof for the beginning of URLs of another origin than the fixed one. A
-    ///     manifest of the fixed origin may name them, and no client can make it.
+    ///   - proof: Returns the proof for the beginning of URLs of another origin than the fixed one.
+    ///     A manifest of the fixed origin may name them, and no client can make it.
     /// - Returns: The path, or nil for a resource that the proxy does not serve.
     func childPath(
         of url: MediaURL, fragment: Substring? = nil, prefix: String, home: URIReference.Origin?, scope: ChildScope = .directory,

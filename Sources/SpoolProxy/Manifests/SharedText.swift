@@ -6,8 +6,8 @@ import SpoolSystem
 /// The text of one version of a manifest, which all its readers collect together, up to a bound.
 ///
 /// The first reader that has the bytes at the end of the text adds them, and the others skip them.
-/// So many clients of one manifest hold one copy, and a reader that leaves ends nothing. Safe to use
-/// from any thread.
+/// So many clients of one manifest hold one copy, and a reader that leaves ends nothing. Safe to
+/// use from any thread.
 final class SharedText: Sendable {
     /// The outcome of a call.
     enum Step {
@@ -29,7 +29,8 @@ final class SharedText: Sendable {
         var isFromOrigin = false
         /// Whether a lane reads the next bytes.
         var isReading = false
-        /// The next bytes, if they could not be read. The error is nil when the file had none there.
+        /// The next bytes, if they could not be read. The error is nil when the file had none
+        /// there.
         var lost: (range: ByteRange, error: StoreError?)?
         /// Wake the readers that wait for that lane.
         var waiting: [@Sendable () -> Void] = []

@@ -3,7 +3,8 @@ import SpoolCore
 import SpoolServer
 
 /// The code of a refusal in the JSON of reports and of the page's actions: `code`, beside the
-/// sentence in `error`. Programs compare it; the sentence may change. `docs/openapi.json` lists all.
+/// sentence in `error`. Programs compare it; the sentence may change. `docs/openapi.json` lists
+/// all.
 package enum RefusalCode: String, CaseIterable, Sendable {
     /// A parameter is missing or can't be read.
     case invalidQuery

@@ -42,8 +42,8 @@ struct FixedSite: Sendable {
     ]
 
     /// The request's fields in the form for the origin. A page that was loaded from this proxy
-    /// names it in `Origin` and `Referer`. For the origin, these become its own site. Fields by which
-    /// an origin trusts its gateway stay here; `X-Forwarded-For` is this proxy's own.
+    /// names it in `Origin` and `Referer`. For the origin, these become its own site. Fields by
+    /// which an origin trusts its gateway stay here; `X-Forwarded-For` is this proxy's own.
     ///
     /// - Parameter client: The address of the client that alone gets the response, or nil when
     ///   several clients may get it.
@@ -93,8 +93,8 @@ struct FixedSite: Sendable {
         return ProxyTargetRules.pathHere(of: "\(reference.path)\(query)\(fragment)", prefix: prefix)
     }
 
-    /// Returns the path of a URL at this proxy, or nil for a URL elsewhere. A path that begins with the
-    /// token is this proxy's whatever the authority: a server before it may have another name.
+    /// Returns the path of a URL at this proxy, or nil for a URL elsewhere. A path that begins with
+    /// the token is this proxy's whatever the authority: a server before it may have another name.
     private func ownPath(of url: String, _ request: RequestHead) -> Substring? {
         if let path = request.ownPath(of: url) { return path }
         guard prefix != "/", let scheme = url.firstRange(of: "://") else { return nil }

@@ -199,8 +199,8 @@ extension ProxyTargetRules {
 extension ProxyTargetRules {
     /// Returns the path at this proxy of a path of the fixed origin, with its query and fragment.
     ///
-    /// The result never leads a client to another host. Two slashes at its beginning would (RFC 3986
-    /// §4.2), and browsers read a backslash as a slash. A dot segment in front keeps the path.
+    /// The result never leads a client to another host. Two slashes at its beginning would (RFC
+    /// 3986 §4.2), and browsers read a backslash as a slash. A dot segment in front keeps the path.
     static func pathHere(of target: String, prefix: String) -> String {
         let rest = target.dropFirst()
         return prefix + (prefix == "/" && beginsWithSlash(rest) ? "./" : "") + rest

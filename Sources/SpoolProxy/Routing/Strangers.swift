@@ -60,7 +60,8 @@ final class Strangers: Sendable {
         case .own, .page: return "this page is not for clients of another proxy\(flag)"
         case .resource(let url, _):
             let host = url.origin.host
-            guard !standsForPrivateSite, !reach.named.contains(url.origin), !cache.configuration.security.privateNames.allowStranger(host) else { return nil }
+            guard !standsForPrivateSite, !reach.named.contains(url.origin), !cache.configuration.security.privateNames.allowStranger(host)
+            else { return nil }
             return "\(url.origin) is private, and this request came through another proxy; allow it with --allow-private \(host)\(flag)"
         case .refused: return nil
         }

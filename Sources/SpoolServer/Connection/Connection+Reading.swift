@@ -78,10 +78,10 @@ extension Connection {
     ///   request.
     private func answerRepeated(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard let repeated, !receiving.parser.isInsideHead, let (spec, count) = repeated.match(bytes),
-            admit(repeated.head.forwarding)
+            counted.begin(repeated.head.forwarding, in: server.census)
         else { return nil }
         guard let response = repeated.responder.response(to: spec) else {
-            stopCounting()
+            counted.end(in: server.census)
             return nil
         }
         receiving.isHeadTimed = false
@@ -116,7 +116,7 @@ extension Connection {
     private func dispatch(_ head: RequestHead, _ sink: (any BodySink)? = nil) {
         var head = head
         head.forwarding = Forwarding(head, from: ticket.isFront ? server.options.fronts : nil)
-        guard admit(head.forwarding) else {
+        guard counted.begin(head.forwarding, in: server.census) else {
             return refuse(RequestRefusal(503, "this client has \(server.options.connectionsPerClient) requests; end one of them"))
         }
         phase = .handling
@@ -128,22 +128,6 @@ extension Connection {
         server.requestCount += 1
         server.handler.respond(to: head, on: exchange)
         repeated = exchange.rangeResponder.flatMap { RepeatedRequest(head, $0, limits: server.options.requestLimits) }
-    }
-
-    /// Counts a request for the client that a believed proxy names.
-    ///
-    /// - Returns: False when the client has too many.
-    private func admit(_ forwarding: Forwarding?) -> Bool {
-        guard let forwarding, forwarding.isBelieved else { return true }
-        guard server.census.begin(client: forwarding.name) else { return false }
-        countedClient = forwarding.name
-        return true
-    }
-
-    /// Ends the count of the present request.
-    func stopCounting() {
-        if let countedClient { server.census.end(client: countedClient) }
-        countedClient = nil
     }
 
     /// Sets the interest and the deadline after the available bytes have been processed.

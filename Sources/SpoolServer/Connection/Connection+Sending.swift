@@ -31,24 +31,12 @@ extension Connection {
 
     /// Sends the head of an interim response.
     func sendInterim(_ status: Int, fields: HTTPFields) {
-        guard phase == .handling else { return }
-        server.headBuffer.removeAll()
-        // Hints are optional. One with an invalid field is left out.
-        do throws(FieldLines.InvalidField) {
-            try server.writer.writeInterim(status: status, fields: fields, into: &server.headBuffer)
-        } catch {
-            return
-        }
-        let size = server.headBuffer.count
-        guard size <= Self.maxInterimBytes else { return }
+        guard phase == .handling, let size = server.writeInterim(status, fields) else { return }
         // All earlier responses were sent, so the socket has room for a small head. A short send
         // therefore means that the client is gone.
         if case .count(size) = socket.send(server.headBuffer.bytes) { return }
         clientLeft()
     }
-
-    /// The most bytes of an interim response.
-    private static let maxInterimBytes = 8192
 
     /// Takes the source of a body that follows, and closes that of one that does not.
     private func open(_ body: Response.Body, _ framing: ResponseFraming) {
@@ -368,7 +356,7 @@ extension Connection {
     func finishExchange(_ end: AccessRecord.End) {
         endUpload(isComplete: false)
         closeSource()
-        stopCounting()
+        counted.end(in: server.census)
         guard sending.isAnswering else { return }
         let record = server.options.onResponse.map { ($0, sending.accessRecord(end, from: socket.peerAddress, now: loop.readClock)) }
         if sending.isUnsentLimited { socket.limitUnsent(to: 0) }

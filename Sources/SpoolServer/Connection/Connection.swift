@@ -44,8 +44,7 @@ final class Connection: @unchecked Sendable {
     var sending = SendingState()
     /// The last request that was answered, if the next one can be matched against it.
     var repeated: RepeatedRequest?
-    /// The client for whom the present request of a proxy is counted.
-    var countedClient: [UInt8]?
+    var counted = CountedClient()
     /// The body that arrives while its request is answered.
     var upload: Upload?
 

@@ -93,3 +93,25 @@ final class ConnectionCensus: Sendable {
         }
     }
 }
+
+/// The client for whom the present request of a proxy is counted.
+struct CountedClient {
+    /// The client's name, or nil while no request is counted.
+    private(set) var name: [UInt8]?
+
+    /// Counts a request for the client that a believed proxy names.
+    ///
+    /// - Returns: False when the client has too many.
+    mutating func begin(_ forwarding: Forwarding?, in census: ConnectionCensus) -> Bool {
+        guard let forwarding, forwarding.isBelieved else { return true }
+        guard census.begin(client: forwarding.name) else { return false }
+        name = forwarding.name
+        return true
+    }
+
+    /// Ends the count.
+    mutating func end(in census: ConnectionCensus) {
+        if let name { census.end(client: name) }
+        name = nil
+    }
+}

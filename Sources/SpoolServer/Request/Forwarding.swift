@@ -1,11 +1,11 @@
 import SpoolCore
 package import SpoolSystem
 
-/// What a proxy before the server states about a request: its client, and the place where the client
-/// asks.
+/// What a proxy before the server states about a request: its client, and the place where the
+/// client asks.
 ///
-/// Anybody can write the fields. They are believed from the proxies that the options name only. Of any
-/// other peer, they show no more than that the request is not its own.
+/// Anybody can write the fields. They are believed from the proxies that the options name only. Of
+/// any other peer, they show no more than that the request is not its own.
 package final class Forwarding: Sendable {
     /// The client's address, or nil when no believed field has one.
     package let client: SocketAddress?
@@ -29,8 +29,8 @@ package final class Forwarding: Sendable {
             (client, scheme, authority, isBelieved) = (nil, nil, nil, false)
             return
         }
-        // A proxy that names its client in another field is not configured for this. Its requests come
-        // from strangers without an address.
+        // A proxy that names its client in another field is not configured for this. Its requests
+        // come from strangers without an address.
         let fields = head.fields
         let clients = fields.values(of: .xForwardedFor).flatMap { $0.split(separator: ",") }.map(Self.trimmed)
         // A client that came past the outer proxies has fewer entries.

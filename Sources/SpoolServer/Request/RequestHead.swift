@@ -107,8 +107,8 @@ package struct RequestHead: Sendable {
     /// The scheme by which the client reaches the server.
     package var publicScheme: String { forwarding?.scheme ?? "http" }
 
-    /// Returns the rest of a URL behind an authority of this server, or nil for a URL elsewhere. The
-    /// scheme does not count, because a proxy before the server may add TLS.
+    /// Returns the rest of a URL behind an authority of this server, or nil for a URL elsewhere.
+    /// The scheme does not count, because a proxy before the server may add TLS.
     package func ownPath(of url: String) -> Substring? {
         guard let scheme = ["http://", "https://"].first(where: url.hasPrefix) else { return nil }
         let rest = url.dropFirst(scheme.count), place = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }

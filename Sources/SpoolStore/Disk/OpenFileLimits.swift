@@ -83,3 +83,10 @@ struct ClosableFiles {
         return nil
     }
 }
+
+extension OpenFileLimits {
+    /// The number of idle sessions that stay, of at most `count`. In a process that only reads, an
+    /// idle session keeps its file open, because the writer may punch the file once it is closed. In
+    /// the process that writes, the store closes files by itself.
+    package func idleSessions(_ count: Int, isWritable: Bool) -> Int { isWritable ? count : min(count, keptFiles) }
+}

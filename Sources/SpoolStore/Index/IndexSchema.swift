@@ -5,8 +5,8 @@ enum IndexSchema {
 
     /// The format that this program reads and writes, `PRAGMA user_version`.
     ///
-    /// The number never goes back: a program that finds a number other than its own leaves the store
-    /// as it is. Formats 1 to 8 belonged to builds before the first release.
+    /// The number never goes back: a program that finds a number other than its own leaves the
+    /// store as it is. Formats 1 to 8 belonged to builds before the first release.
     static let currentFormat = 9
 
     /// Makes the tables of an empty index. They never change after a release, because existing

@@ -1,8 +1,8 @@
 /// Bytes in memory, together with the object that owns the memory.
 ///
 /// The pointer exists inside ``withBytes(_:)`` only, and the owner outlives that call. A pair of a
-/// pointer and its owner does not ensure that: where a pattern bound the owner to `_`, the optimiser
-/// released it before the bytes were copied, and another fetch filled the memory.
+/// pointer and its owner does not ensure that: where a pattern bound the owner to `_`, the
+/// optimiser released it before the bytes were copied, and another fetch filled the memory.
 ///
 /// The bytes stay unchanged until their source is asked for more. A value consists of a pointer, a
 /// count and one reference, so that it needs no allocation for a chunk. It belongs to one thread at

@@ -18,8 +18,8 @@ package struct LoopTimes: Sendable {
     /// A lap of at least this time reads the clock of the thread. Shorter ones count with the time
     /// of the loop's clock.
     static let longLap: Nanoseconds = .milliseconds(1)
-    /// The laps after which the clock of the thread is read anyway, so that the CPU time between two
-    /// reads of it belongs to few laps.
+    /// The laps after which the clock of the thread is read anyway, so that the CPU time between
+    /// two reads of it belongs to few laps.
     static let lapsBetweenReads = 64
 
     /// The CPU time of the calling thread.
@@ -74,8 +74,8 @@ struct LapMeter {
         (begin, callbacks) = (now, 0)
         lapsSinceRead += 1
         if time >= LoopTimes.longLap || lapsSinceRead >= LoopTimes.lapsBetweenReads {
-            // The lap took at most the CPU time since the last read, which is that of a few short laps
-            // more.
+            // The lap took at most the CPU time since the last read, which is that of a few short
+            // laps more.
             let read = threadClock()
             time = min(time, max(0, read - (lastRead ?? read)))
             (lastRead, lapsSinceRead) = (read, 0)

@@ -1,4 +1,5 @@
-/// The addresses that begin with the same bits, such as `10.0.0.0/8`, or one address (RFC 4632 §3.1).
+/// The addresses that begin with the same bits, such as `10.0.0.0/8`, or one address (RFC 4632
+/// §3.1).
 package struct AddressRange: Hashable, Sendable {
     private let bytes: [UInt8]
     private let bits: Int
@@ -13,7 +14,8 @@ package struct AddressRange: Hashable, Sendable {
         self.bits = bits
     }
 
-    /// Returns whether an address is in the range. A mapped IPv4 address counts as the IPv4 address.
+    /// Returns whether an address is in the range. A mapped IPv4 address counts as the IPv4
+    /// address.
     package func contains(_ address: SocketAddress) -> Bool {
         let other = address.unmapped.bytes
         guard other.count == bytes.count else { return false }

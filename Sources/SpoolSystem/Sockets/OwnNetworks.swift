@@ -28,10 +28,10 @@ package final class OwnNetworks: Sendable {
     /// Returns whether an address is this machine's own, or in the same IPv6 network as one of its
     /// addresses (the first 64 bits, RFC 4291 §2.5.4).
     ///
-    /// After an error of the system the result is false. An error must not decide about trust: if it
-    /// meant an own network, every public origin would be refused. The range of an address does not
-    /// depend on this result, so private addresses stay private. What the error costs is the check of
-    /// this machine's own public addresses. That is why it is reported.
+    /// After an error of the system the result is false. An error must not decide about trust: if
+    /// it meant an own network, every public origin would be refused. The range of an address does
+    /// not depend on this result, so private addresses stay private. What the error costs is the
+    /// check of this machine's own public addresses. That is why it is reported.
     package func contains(_ address: SocketAddress) -> Bool {
         do throws(SystemError) {
             guard let from = try source(address) else { return false }
@@ -48,8 +48,8 @@ package final class OwnNetworks: Sendable {
 }
 
 extension Socket {
-    /// Returns the address from which the system would send to `address`, or nil when no route leads
-    /// there. Sends nothing: for a datagram socket, connect(2) only looks up the route.
+    /// Returns the address from which the system would send to `address`, or nil when no route
+    /// leads there. Sends nothing: for a datagram socket, connect(2) only looks up the route.
     package static func source(towards address: SocketAddress) throws(SystemError) -> SocketAddress? {
         let family = address.family == .ipv4 ? AF_INET : AF_INET6
         let number: Int32

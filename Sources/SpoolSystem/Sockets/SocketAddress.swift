@@ -61,8 +61,8 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 
     /// Whether it reaches services that are not meant for other networks: loopback, link-local (RFC
-    /// 3927, RFC 4291 §2.5.6) and unspecified addresses, also inside an IPv6 address, and the services
-    /// of clouds for their machines.
+    /// 3927, RFC 4291 §2.5.6) and unspecified addresses, also inside an IPv6 address, and the
+    /// services of clouds for their machines.
     package var isForThisMachine: Bool {
         if isOfCloud { return true }
         if let bytes = family == .ipv4 ? bytes : mappedIPv4 {
@@ -106,8 +106,8 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         })
 
     /// Whether the address may belong to any host on the Internet, and not to this machine, a
-    /// private or local network, a group (RFC 6890, RFC 4193, RFC 6598) or a cloud's service for its
-    /// machines.
+    /// private or local network, a group (RFC 6890, RFC 4193, RFC 6598) or a cloud's service for
+    /// its machines.
     package var isPublic: Bool {
         if isOfCloud { return false }
         if let bytes = family == .ipv4 ? bytes : mappedIPv4 {

@@ -31,9 +31,9 @@ public final class OriginLog: Sendable {
 
     /// The bytes that were sent of one resource, as far as receivers took them.
     ///
-    /// A receiver that needs no more bytes takes the beginning of the last chunk, and drops the rest.
-    /// `BodyAnswer.enough` does not say where the rest begins. Bytes of such a chunk count once if no
-    /// other transfer sent them, and are no duplicates of the bytes of another transfer.
+    /// A receiver that needs no more bytes takes the beginning of the last chunk, and drops the
+    /// rest. `BodyAnswer.enough` does not say where the rest begins. Bytes of such a chunk count
+    /// once if no other transfer sent them, and are no duplicates of the bytes of another transfer.
     public struct HandedOver: Hashable, Sendable {
         /// The number of body bytes in all.
         public var bytes: Int64 = 0
@@ -90,8 +90,8 @@ public final class OriginLog: Sendable {
 
     /// Notes that `count` bytes of `body`, from `offset` on, were sent.
     ///
-    /// - Parameter isLastChunk: Whether the receiver ended the transfer, and may have taken only the
-    ///   beginning of these bytes.
+    /// - Parameter isLastChunk: Whether the receiver ended the transfer, and may have taken only
+    ///   the beginning of these bytes.
     func handedOver(_ ordinal: Int, _ body: OriginBody, at offset: Int64, count: Int64, isLastChunk: Bool = false) {
         guard count > 0 else { return }
         state.withLock { state in
