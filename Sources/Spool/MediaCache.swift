@@ -1,5 +1,5 @@
 public import SpoolCore
-package import SpoolOrigin
+import SpoolOrigin
 package import SpoolStore
 import SpoolSystem
 

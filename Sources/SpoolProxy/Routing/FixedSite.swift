@@ -1,17 +1,22 @@
-import SpoolCore
-import SpoolServer
+package import SpoolCore
 import SpoolOrigin
-import SpoolSystem
+package import SpoolServer
+package import SpoolSystem
 
 /// The one site that a proxy stands in for: decides which requests go to the origin, and translates
 /// fields in both directions.
-struct FixedSite: Sendable {
+package struct FixedSite: Sendable {
     /// `scheme://authority`
     let origin: String
     /// The beginning of every path at this proxy: a slash, or `/TOKEN/` with a token.
     let prefix: String
     /// The name of this proxy in `Via`.
     let via: String
+
+    /// Creates the rules of a site.
+    package init(origin: String, prefix: String, via: String) {
+        (self.origin, self.prefix, self.via) = (origin, prefix, via)
+    }
 
     /// Whether the request goes to the origin itself, without an answer from the cache.
     func tunnels(_ request: RequestHead) -> Bool {
@@ -47,7 +52,7 @@ struct FixedSite: Sendable {
     ///
     /// - Parameter client: The address of the client that alone gets the response, or nil when
     ///   several clients may get it.
-    func fieldsForOrigin(_ request: RequestHead, from client: SocketAddress?) -> HTTPFields {
+    package func fieldsForOrigin(_ request: RequestHead, from client: SocketAddress?) -> HTTPFields {
         let fields = request.fields
         let dropped = Self.ofConnection.union(Self.listed(in: fields))
         var result = HTTPFields(
