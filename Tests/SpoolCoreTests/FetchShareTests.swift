@@ -72,7 +72,7 @@ import Testing
         for _ in 0..<20 { _ = queue.submit(nil, .upcoming) }
         #expect(queue.active.count == 7 && queue.isFull)
         for second in stride(from: 2, through: 20, by: 2) { _ = queue.look(at: Int64(second)) }
-        #expect(queue.active.count == queue.ceiling - queue.share)
+        #expect(queue.active.count == queue.ceiling - queue.share - queue.share / 2)
         #expect(queue.submit(nil) == true)
     }
 

@@ -102,14 +102,14 @@ extension FetchQueue {
     /// The running uploads of which one has to end, or lose its slot, before an upload may start.
     /// Nil if there is a slot.
     ///
-    /// Uploads that are not whole leave one slot, and a share of the ceiling, to requests that are.
-    /// A slow upload counts for the ceiling only. A client without any request gets its first one
-    /// at once, below the ceiling.
+    /// Uploads that are not whole leave one slot to requests that are, and half a share of what one
+    /// client may have at the ceiling. A slow upload counts for the ceiling only. A client without
+    /// any request gets its first one at once, below the ceiling.
     func uploadObstacles(to entry: Entry) -> [Entry]? {
         if active.count >= ceiling { return active }
         guard active.contains(where: { $0.client == entry.client }) else { return nil }
         let uploads = active.filter { $0.priority < .playing }
-        if uploads.count >= ceiling - share { return uploads }
+        if uploads.count >= ceiling - share - share / 2 { return uploads }
         return uploads.filter { $0.use?.isSlow != true }.count >= max(1, total - 1) ? uploads : nil
     }
 
