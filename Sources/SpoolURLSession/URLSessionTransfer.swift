@@ -25,7 +25,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     /// The number of the task. It stays when the task has ended and the receiver has not taken
     /// everything.
     private var taskNumber: Int?
-    /// What the task delivered.
+    /// The answer as far as the task delivered it.
     private var answer = TaskAnswer()
     /// The times of the request and of its head.
     private var startTime: MonotonicInstant?

@@ -6,7 +6,7 @@ import SpoolOrigin
 ///
 /// The parent is attempt 0, the origin attempt 1.
 struct ParentPolicy: AttemptPolicy {
-    /// What the parent did, as its health counts it.
+    /// An event of the parent, as its health counts it.
     enum Report {
         /// It answered, whatever the answer was worth.
         case answered

@@ -59,7 +59,7 @@ struct DASHBases {
     /// Returns the first base of the first representation whose target is one of each other
     /// representation, too.
     ///
-    /// - Parameter targets: What a reference means below each of the distinct bases.
+    /// - Parameter targets: The meaning of a reference below each of the distinct bases.
     func first(whereTarget targets: [String?]) -> DASHBase? {
         let byBase = Dictionary(zip(distinct, targets)) { first, _ in first }
         let all = groups.map { Set($0.compactMap { byBase[$0] ?? nil }) }

@@ -1,6 +1,6 @@
 import SpoolManifests
 
-/// What the path of a manifest's child opens of another origin than the fixed one.
+/// The part of another origin than the fixed one that the path of a manifest's child opens.
 enum ChildScope {
     /// The URL itself.
     case resource

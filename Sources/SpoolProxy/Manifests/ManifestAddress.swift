@@ -183,7 +183,7 @@ extension ProxyTargetRules {
     /// - Parameters:
     ///   - home: The origin whose resources get the client's credentials in a general proxy, or nil
     ///     for none.
-    ///   - scope: What the path opens of another origin than the fixed one.
+    ///   - scope: The part of another origin that the path opens.
     ///   - proof: Returns the proof for the beginning of URLs of another origin than the fixed one.
     ///     A manifest of the fixed origin may name them, and no client can make it.
     /// - Returns: The path, or nil for a resource that the proxy does not serve.

@@ -1,7 +1,7 @@
 import SpoolCore
 package import SpoolSystem
 
-/// What a proxy before the server states about a request: its client, and the place where the
+/// The statement of a proxy before the server about a request: its client, and the place where the
 /// client asks.
 ///
 /// Anybody can write the fields. They are believed from the proxies that the options name only. Of

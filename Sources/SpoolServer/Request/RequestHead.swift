@@ -24,7 +24,7 @@ package struct RequestHead: Sendable {
     /// Whether the client waits for an interim response before it sends its body (RFC 9110
     /// §10.1.1).
     package let expectsContinue: Bool
-    /// What a proxy before the server states about the request, or nil for a request of the client
+    /// The statement of a proxy before the server, or nil for a request of the client
     /// itself.
     package internal(set) var forwarding: Forwarding?
     /// The head's bytes, which `lines` refers to.

@@ -30,7 +30,7 @@ package final class OwnNetworks: Sendable {
     ///
     /// After an error of the system the result is false. An error must not decide about trust: if
     /// it meant an own network, every public origin would be refused. The range of an address does
-    /// not depend on this result, so private addresses stay private. What the error costs is the
+    /// not depend on this result, so private addresses stay private. The error costs only the
     /// check of this machine's own public addresses. That is why it is reported.
     package func contains(_ address: SocketAddress) -> Bool {
         do throws(SystemError) {
