@@ -193,7 +193,12 @@ function confirmed(question) {
   text(byId("question-text"), question);
   dialog.returnValue = "keep";
   dialog.showModal();
-  return new Promise(done => { dialog.onclose = () => done(dialog.returnValue === "remove"); });
+  return new Promise(done => {
+    dialog.onclose = () => {
+      // On a busy machine the event of an earlier question comes when this one is open.
+      if (!dialog.open) done(dialog.returnValue === "remove");
+    };
+  });
 }
 
 // MARK: Jobs
