@@ -103,6 +103,10 @@ var targets: [Target] = [
     // Fakes, simulator and contract suites; imports no test framework
     module("SpoolTesting", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool"]),
 
+    // Cases, worlds and transports for our own tests; no product
+    module(
+        "SpoolTestSupport", path: "Tests/Support", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool", "SpoolTesting"]),
+
     // Programs
     .executableTarget(
         name: "SpoolCommand",
@@ -121,20 +125,23 @@ var targets: [Target] = [
     tests("SpoolAdoptionTests", ["SpoolAdoption", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
     tests("SpoolSystemTests", ["SpoolLibc", "SpoolSystem", "SpoolCore"]),
     tests("SpoolStoreTests", ["SpoolLibc", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + sqlite),
-    tests("SpoolOriginTests", ["SpoolLibc", "SpoolOrigin", "SpoolURLSession", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+    tests(
+        "SpoolOriginTests", ["SpoolLibc", "SpoolOrigin", "SpoolURLSession", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]),
     tests(
         "SpoolTests",
-        ["SpoolLibc", "Spool", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + cryptography),
+        ["SpoolLibc", "Spool", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]
+            + cryptography),
     tests(
         "SpoolSimulationTests",
-        ["SpoolAVFoundation", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + avFoundation),
+        ["SpoolAVFoundation", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]
+            + avFoundation),
     tests("SpoolServerTests", ["SpoolLibc", "SpoolServer", "SpoolSystem", "SpoolCore"]),
     tests("SpoolManifestsTests", ["SpoolManifests", "SpoolCore"]),
     tests(
         "SpoolProxyTests",
         [
             "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolLibc", "SpoolSystem", "SpoolCore",
-            "SpoolTesting",
+            "SpoolTestSupport", "SpoolTesting",
         ]),
     tests("SpoolCommandTests", ["SpoolCommand", "SpoolLibc", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
     // Written as the tests of an app: they see the public declarations of the products only.
@@ -168,12 +175,15 @@ targets += [
     // They drive the double, so they cannot compile where AVFoundation is real.
     tests(
         "SpoolAVFoundationTests",
-        ["SpoolAVFoundation", "SpoolProxy", "Spool", "SpoolStore", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"] + avFoundation
+        [
+            "SpoolAVFoundation", "SpoolProxy", "Spool", "SpoolStore", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTestSupport",
+            "SpoolTesting",
+        ] + avFoundation
     ),
     // Kills a process that plays and looks at what it left; no product.
     .executableTarget(
         name: "SpoolCrashTest",
-        dependencies: ["SpoolLibc", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"],
+        dependencies: ["SpoolLibc", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"],
         path: "Tests/SpoolCrashTest", swiftSettings: settings),
     // Drives programs from outside and reads what this kernel accounts for them; no product.
     .executableTarget(

@@ -20,8 +20,10 @@ enum ModuleMap {
         // The double for Linux, which lies among the tests.
         "AVFoundation": ["SpoolSystem"],
         "SpoolTesting": ["Spool"],
+        // The parts that only our own tests need.
+        "SpoolTestSupport": ["SpoolTesting"],
         "SpoolCommand": ["SpoolProxy"],
-        "SpoolCrashTest": ["SpoolTesting"],
+        "SpoolCrashTest": ["SpoolTestSupport"],
         "SpoolBenchmarks": ["SpoolProxy", "SpoolAVFoundation", "SpoolTesting"],
     ]
 

@@ -2,6 +2,7 @@ import Spool
 import SpoolCore
 import SpoolLibc
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// Each system call of the store fails once with each of its errors in turn: playback continues,

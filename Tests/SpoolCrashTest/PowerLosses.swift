@@ -2,6 +2,7 @@ import Spool
 import SpoolCore
 import SpoolStore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// Tests lives of a store on a recording disk. The power fails after a random change of the disk;

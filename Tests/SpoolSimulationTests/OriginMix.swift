@@ -4,6 +4,7 @@ import SpoolCore
 import SpoolOrigin
 import SpoolStore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// One seed's run of an origin with every known behaviour, and of its clients: a few starts of the

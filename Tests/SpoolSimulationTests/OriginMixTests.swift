@@ -1,3 +1,4 @@
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -2,7 +2,7 @@ import Spool
 import SpoolCore
 import SpoolStore
 import SpoolSystem
-import SpoolTesting
+import SpoolTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct UrgencyTests {

@@ -5,6 +5,7 @@ import SpoolAVFoundation
 import SpoolCore
 import SpoolOrigin
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

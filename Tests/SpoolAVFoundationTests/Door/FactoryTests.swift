@@ -1,6 +1,7 @@
 import AVFoundation
 import SpoolAVFoundation
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -2,6 +2,7 @@ import AVFoundation
 import Spool
 import SpoolAVFoundation
 import SpoolCore
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -2,6 +2,7 @@ import AVFoundation
 import Dispatch
 import SpoolAVFoundation
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

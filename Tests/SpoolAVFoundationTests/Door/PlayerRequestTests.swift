@@ -2,6 +2,7 @@ import AVFoundation
 import Foundation
 import SpoolCore
 import SpoolOrigin
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -4,6 +4,7 @@ import SpoolAVFoundation
 import SpoolCore
 import SpoolStore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

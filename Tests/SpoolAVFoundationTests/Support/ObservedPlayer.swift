@@ -1,6 +1,7 @@
 import AVFoundation
 import SpoolAVFoundation
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// A player with a simulated one behind it, and an observer.

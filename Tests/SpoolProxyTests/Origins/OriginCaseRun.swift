@@ -4,6 +4,7 @@ import SpoolOrigin
 import SpoolProxy
 import SpoolStore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -1,4 +1,5 @@
 internal import SpoolCore
+internal import SpoolTesting
 
 extension OriginCase {
     /// Every row, in the order of the research table, followed by the further cases.

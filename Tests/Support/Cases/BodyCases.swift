@@ -1,4 +1,5 @@
 internal import SpoolCore
+internal import SpoolTesting
 
 /// The cases about bodies, their framing, and their ends.
 enum BodyCases {

@@ -1,6 +1,7 @@
 package import SpoolCore
 package import SpoolOrigin
 internal import SpoolSystem
+package import SpoolTesting
 
 /// The behaviour of an origin while a row of the table is played. Steps change it, and requests use
 /// it up.

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolTesting
 
 /// The cases about numbers near and beyond 2^60, from origins and from clients
 /// (`ByteRange.maximumOffset`).

@@ -2,6 +2,7 @@ package import Spool
 package import SpoolCore
 internal import SpoolStore
 internal import SpoolSystem
+internal import SpoolTesting
 
 /// A consumer in a simulated world. It reads ranges one after the other, pauses now and then, and
 /// checks every byte.

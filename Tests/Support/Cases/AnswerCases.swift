@@ -1,5 +1,6 @@
 internal import Spool
 internal import SpoolCore
+internal import SpoolTesting
 
 /// The cases about refusals and the rules on storing.
 enum AnswerCases {

@@ -1,5 +1,6 @@
 package import Spool
 internal import SpoolCore
+package import SpoolTesting
 
 /// One row of the table of hostile origins (docs/origins.md): the behaviour of an origin, the
 /// requests of its clients, and the outcome.

@@ -1,4 +1,5 @@
 internal import SpoolCore
+internal import SpoolTesting
 
 /// The cases about ranges, the fields about them, and the bytes that come.
 enum RangeCases {

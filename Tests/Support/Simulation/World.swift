@@ -3,6 +3,7 @@ package import SpoolCore
 package import SpoolOrigin
 package import SpoolStore
 package import SpoolSystem
+package import SpoolTesting
 
 /// A whole cache on a simulated machine: scripted origin, virtual time, a store in memory or on a
 /// faulty disk, and readers.
