@@ -42,9 +42,9 @@ extension Preload {
         in cache: MediaCache, _ url: String, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey?,
         priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false
     ) throws(CacheError) -> Preload {
-        let preload = try made(
-            in: cache, url, amount, selection: beginning(variant), key: key, priority: priority, options: options,
-            isStoredElsewhere: isStoredElsewhere)
+        let preload = try made(in: cache, url, amount, selection: beginning(variant), key: key, priority: priority, options: options) {
+            $0.isStoredElsewhere = isStoredElsewhere
+        }
         preload.begin()
         return preload
     }
@@ -53,9 +53,14 @@ extension Preload {
     static func download(
         in cache: MediaCache, _ download: Download, _ checks: ResourcePreload.DownloadChecks
     ) throws(CacheError) -> Preload {
-        let preload = try made(
-            in: cache, download.url, .whole, selection: download.selection, key: download.key, priority: .prefetch, options: ReadOptions(),
-            download: checks)
+        let preload = try made(in: cache, download.url, .whole, selection: download.selection, key: download.key) { $0.download = checks }
+        preload.begin()
+        return preload
+    }
+
+    /// Makes a preload of all parts of a presentation. It has begun.
+    static func presentation(in cache: MediaCache, _ url: String, _ selection: PresentationSelection) throws(CacheError) -> Preload {
+        let preload = try made(in: cache, url, .whole, selection: selection) { $0.subject = .presentation }
         preload.begin()
         return preload
     }
@@ -66,8 +71,8 @@ extension Preload {
         in cache: MediaCache, _ url: String, key: ResourceKey, options: ReadOptions, mailbox: any Mailbox
     ) -> Preload {
         let preload = Preload(
-            url: url, key: key, amount: .whole, selection: beginning(.initial), isOneResource: true,
-            settings: .init(cache: cache, options: options, isStoredElsewhere: false, mailbox: mailbox))
+            url: url, key: key, amount: .whole, selection: beginning(.initial),
+            settings: .init(cache: cache, options: options, mailbox: mailbox, subject: .resource))
         preload.begin()
         return preload
     }
@@ -82,20 +87,17 @@ extension Preload {
 
     /// Makes a preload that does nothing yet.
     ///
-    /// - Parameter protects: Whether nothing evicts its bytes as long as it exists.
+    /// - Parameter change: Sets what differs from a preload of any resource.
     static func made(
-        in cache: MediaCache, _ url: String, _ amount: PreloadAmount, selection: PresentationSelection, key: ResourceKey?,
-        priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false, protects: Bool = false,
-        download: ResourcePreload.DownloadChecks? = nil
+        in cache: MediaCache, _ url: String, _ amount: PreloadAmount, selection: PresentationSelection, key: ResourceKey? = nil,
+        priority: ReadPriority = .prefetch, options: ReadOptions = ReadOptions(),
+        _ change: (inout ResourcePreload.Settings) -> Void
     ) throws(CacheError) -> Preload {
-        var options = options
-        options.priority = priority
-        options.fetchPolicy = .whilePlaying
-        return Preload(
-            url: url, key: cache.readingKey(for: try MediaURL(cachable: url), chosen: key), amount: amount,
-            selection: selection,
-            settings: .init(
-                cache: cache, options: options, isStoredElsewhere: isStoredElsewhere, mailbox: cache.environment.dataLanes[0],
-                protects: protects, download: download))
+        var settings = ResourcePreload.Settings(cache: cache, options: options, mailbox: cache.environment.dataLanes[0])
+        settings.options.priority = priority
+        settings.options.fetchPolicy = .whilePlaying
+        change(&settings)
+        let key = cache.readingKey(for: try MediaURL(cachable: url), chosen: key)
+        return Preload(url: url, key: key, amount: amount, selection: selection, settings: settings)
     }
 }

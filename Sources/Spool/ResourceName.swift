@@ -75,7 +75,7 @@ extension MediaCache {
 
 extension Presentations {
     /// Returns a download as ``download(_:selection:)`` does for text.
-    public func download(_ url: URL, selection: PresentationSelection) -> PresentationDownload {
+    public func download(_ url: URL, selection: PresentationSelection) -> AsyncThrowingStream<PreloadProgress, any Error> {
         download(url.absoluteString, selection: selection)
     }
 }

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolManifests
 import SpoolSystem
 import SpoolTesting
 import Testing
@@ -130,17 +131,75 @@ import Testing
         #expect(try await world.cache.preload(Self.base + "notes.xml", .seconds(10)).result().fetchedBytes == 8)
         await world.cache.close()
     }
-}
 
-/// Counts calls.
-private final class Counter: Sendable {
-    private let count = Locked(0)
+    /// Downloads the presentation of this name, and returns the last progress.
+    @discardableResult
+    private func download(_ name: String, in world: EngineWorld) async throws -> PreloadProgress? {
+        var last: PreloadProgress?
+        let download = world.cache.presentations.download(Self.base + name, selection: PresentationSelection())
+        for try await progress in download { last = progress }
+        return last
+    }
 
-    func next() -> Int {
-        count.withLock { count in
-            count += 1
-            return count
+    @Test func `a repeated download asks for no stored part, even a stale one, and counts it as stored`() async throws {
+        let world = try world { name in
+            guard name.hasSuffix(".m4s") else { return nil }
+            return .status(
+                200, fields: ["Cache-Control": "max-age=0", "ETag": "\"1\"", "Content-Length": "9"], body: [UInt8](repeating: 1, count: 9))
         }
+        let first = try await download("mid.m3u8", in: world)
+        #expect(first?.storedBytes == 0 && first?.finishedPartCount == 13 && first?.totalBytes == first?.doneBytes)
+        let asked = world.origin.log.entries.count
+        let again = try await download("mid.m3u8", in: world)
+        #expect(world.origin.log.entries.dropFirst(asked).allSatisfy { $0.request.url.hasSuffix("mid.m3u8") })
+        #expect(again?.doneBytes == first?.doneBytes && again?.storedBytes == first?.doneBytes)
+        await world.cache.close()
+    }
+
+    @Test func `the parts of a pinned presentation are pinned when they are downloaded`() async throws {
+        let world = try world()
+        let manifest = Self.base + "mid.m3u8"
+        try await world.cache.pin(manifest)
+        try await download("mid.m3u8", in: world)
+        #expect(try await world.cache.resources().allSatisfy(\.isPinned))
+        await world.cache.close()
+    }
+
+    @Test func `a download of another resource fails, and fetches its first bytes only`() async throws {
+        let film = [UInt8](repeating: 7, count: 8 << 20)
+        let world = try world { _ in
+            .status(200, fields: ["Content-Type": "video/mp4", "ETag": "\"1\"", "Content-Length": "\(film.count)"], body: film)
+        }
+        await #expect { try await download("film.mp4", in: world) } throws: {
+            ($0 as? CacheError)?.message.contains("no HLS or DASH stream") == true
+        }
+        #expect(try await world.cache.status(of: Self.base + "film.mp4")?.isComplete != true)
+        await world.cache.close()
+    }
+
+    @Test func `a download fails with the URL of a manifest or part that must not be stored`() async throws {
+        for name in ["mid.m3u8", "mid3.m4s"] {
+            let body = Self.texts[name].map { Array($0.text.utf8) } ?? [1, 2, 3]
+            let world = try world { asked in
+                asked == name ? .status(200, fields: ["Cache-Control": "no-store", "Content-Length": "\(body.count)"], body: body) : nil
+            }
+            await #expect { try await download("mid.m3u8", in: world) } throws: {
+                ($0 as? CacheError)?.code == .notStored && ($0 as? CacheError)?.message.contains(Self.base + name) == true
+            }
+            await world.cache.close()
+        }
+    }
+
+    @Test func `a download fails when a part is shorter than the range of its playlist`() async throws {
+        let playlist = "#EXTM3U\n#EXTINF:4,\n#EXT-X-BYTERANGE:1200@0\npart.ts\n#EXT-X-ENDLIST\n"
+        let world = try world { name in
+            name == "list.m3u8"
+                ? .status(200, fields: ["Content-Type": "application/vnd.apple.mpegurl", "ETag": "\"1\""], body: Array(playlist.utf8)) : nil
+        }
+        await #expect { try await download("list.m3u8", in: world) } throws: {
+            ($0 as? CacheError)?.message.contains("only 1000 of the 1200 bytes") == true
+        }
+        await world.cache.close()
     }
 
     @Test(arguments: ["private.m3u8", "master-private.m3u8"])
@@ -165,5 +224,17 @@ private final class Counter: Sendable {
         #expect(download?.message.contains("--allow-private origin.example") == true)
         #expect(world.origin.log.entries.allSatisfy { $0.request.url.hasPrefix(base) })
         await world.cache.close()
+    }
+}
+
+/// Counts calls.
+private final class Counter: Sendable {
+    private let count = Locked(0)
+
+    func next() -> Int {
+        count.withLock { count in
+            count += 1
+            return count
+        }
     }
 }

@@ -14,6 +14,17 @@ public final class Preload: Sendable {
     /// The key of the resource, or of the manifest of a presentation.
     public let key: ResourceKey
 
+    /// The kinds of resources that a preload takes.
+    enum Subject: Hashable, Sendable {
+        /// Any resource. A manifest leads to the parts of its presentation.
+        case any
+        /// Any resource. A manifest is a resource like any other.
+        case resource
+        /// A presentation, of which every manifest and part must be stored. Stored parts are skipped,
+        /// and all of them are pinned if the manifest is.
+        case presentation
+    }
+
     private struct State {
         var isPaused = false
         /// The resources that are being read, by their number in the plan.
@@ -21,6 +32,8 @@ public final class Preload: Sendable {
         /// The plan of a presentation, once the resource is known to be one.
         var plan: PresentationPlan?
         var progress: PreloadProgress?
+        /// Whether the parts are pinned, because the manifest is.
+        var isPinning = false
         /// Whether the manifests were asked for again, because a part was refused.
         var hasReloaded = false
         /// A number that grows when everything begins anew. Answers of earlier rounds are ignored.
@@ -40,20 +53,16 @@ public final class Preload: Sendable {
     private let url: String
     private let amount: PreloadAmount
     private let selection: PresentationSelection
-    /// Whether a manifest is a resource like any other.
-    private let isOneResource: Bool
     private let settings: ResourcePreload.Settings
     private let state = Locked(State())
 
     init(
-        url: String, key: ResourceKey, amount: PreloadAmount, selection: PresentationSelection, isOneResource: Bool = false,
-        settings: ResourcePreload.Settings
+        url: String, key: ResourceKey, amount: PreloadAmount, selection: PresentationSelection, settings: ResourcePreload.Settings
     ) {
         self.url = url
         self.key = key
         self.amount = amount
         self.selection = selection
-        self.isOneResource = isOneResource
         self.settings = settings
     }
 
@@ -134,19 +143,31 @@ public final class Preload: Sendable {
 
     /// Begins with the resource of the URL.
     func begin() {
-        let goal = isOneResource ? ResourcePreload.Goal.part(amount) : .beginning(amount)
+        let goal: ResourcePreload.Goal =
+            switch settings.subject {
+            case .any: .beginning(amount)
+            case .resource: .part(amount)
+            case .presentation: .manifest
+            }
         read(PresentationPlan.Item(url: url, goal: goal), number: PresentationPlan.rootNumber, key: key)
     }
 
     /// Reads one resource.
     private func read(_ item: PresentationPlan.Item, number: Int, key: ResourceKey) {
-        let (round, isReload) = state.withLock { ($0.round, $0.hasReloaded) }
+        let (round, isReload, isPinning) = state.withLock { ($0.round, $0.hasReloaded, $0.isPinning) }
         var settings = settings
-        if isReload, case .beginning = item.goal { settings.options.mode = .reload }
+        settings.isPinning = isPinning
+        switch item.goal {
+        case .beginning, .manifest: if isReload { settings.options.mode = .reload }
+        case .part, .range: break
+        }
         let part = ResourcePreload(
             url: item.url, key: key, goal: item.goal, settings: settings,
             report: { [weak self] progress in self?.reported(progress, number, round) },
-            done: { [weak self] result in self?.finished(number, result, round) })
+            done: { [weak self] result in
+                let isPart = number != PresentationPlan.rootNumber
+                self?.finished(number, isPart ? result.mapError { $0.naming(item.url) } : result, round)
+            })
         let isPaused = state.withLock { state -> Bool? in
             guard state.result == nil, state.round == round else { return nil }
             state.running[number] = part
@@ -186,7 +207,21 @@ public final class Preload: Sendable {
         guard isCurrent else { return }
         switch result {
         case .failure(let error): failed(error, number)
-        case .success(let outcome): arrived(outcome, number)
+        case .success(let outcome):
+            guard settings.subject == .presentation, number == PresentationPlan.rootNumber else { return arrived(outcome, number) }
+            settings.cache.status(of: key) { [weak self, mailbox = settings.mailbox] found in
+                mailbox.post { [weak self] in self?.arrived(outcome, manifest: found) }
+            }
+        }
+    }
+
+    private func arrived(_ outcome: ResourcePreload.Outcome, manifest found: Result<ResourceStatus?, CacheError>) {
+        do throws(CacheError) {
+            let isPinned = try found.get()?.isPinned == true
+            state.withLock { $0.isPinning = isPinned }
+            arrived(outcome, PresentationPlan.rootNumber)
+        } catch {
+            end(.failure(error))
         }
     }
 
@@ -195,7 +230,7 @@ public final class Preload: Sendable {
             let outline = try outline(of: outcome)
             if number == PresentationPlan.rootNumber {
                 // JSON and XML have other uses, too. Such a document was read as a whole.
-                guard outline != nil else { return end(.success(outcome.result)) }
+                guard outline != nil || settings.subject == .presentation else { return end(.success(outcome.result)) }
                 let plan = PresentationPlan(url: url, amount: amount, selection: selection)
                 state.withLock { $0.plan = plan }
             }

@@ -24,6 +24,8 @@ public struct PreloadProgress: Hashable, Sendable {
     /// The planned bytes, or nil until they are known. Of a presentation they are an estimate,
     /// because manifests give no lengths.
     public var totalBytes: Int64?
+    /// The bytes of `doneBytes` that were stored before the preload began.
+    public var storedBytes: Int64 = 0
     /// The number of resources that are done. A presentation has many: manifests, segments, keys.
     public var finishedPartCount = 0
     /// The number of planned resources, or nil until it is known.

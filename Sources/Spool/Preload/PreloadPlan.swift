@@ -42,7 +42,8 @@ package struct PreloadPlan {
     private var search = Search.over
     private var length: Int64?
     private var planner: MediaPlanner?
-    private var passedBytes = ByteRangeSet()
+    /// The bytes that were read.
+    private(set) var passedBytes = ByteRangeSet()
     /// The bytes to have, or nil until they are known.
     package private(set) var planned: ByteRangeSet?
     /// The reason why seconds are preloaded by bytes.

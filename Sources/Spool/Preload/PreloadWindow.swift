@@ -135,8 +135,8 @@ public final class PreloadWindow: Sendable {
     private func start(_ item: Item) {
         do throws(CacheError) {
             let preload = try Preload.made(
-                in: cache, item.url, amount, selection: Preload.beginning(variant), key: item.key, priority: .upcoming, options: options,
-                protects: true)
+                in: cache, item.url, amount, selection: Preload.beginning(variant), key: item.key, priority: .upcoming, options: options
+            ) { $0.protects = true }
             let isWanted = state.withLock { state in
                 // The window may have moved on another thread meanwhile.
                 guard case .running = state.states[item], state.preloads[item] == nil else { return false }

@@ -25,6 +25,8 @@ struct PresentationPlan {
     static let rootNumber = 0
     /// The parts that are fetched at the same time. The other slots of a host are for players.
     private static let partsAtOnce = 4
+    /// The most parts of all renditions together, as `PresentationInspection` counts them.
+    private static let maxParts = PresentationInspection.maxParts
     /// The most seconds that count: a day.
     private static let mostSeconds = 86_400.0
 
@@ -44,7 +46,9 @@ struct PresentationPlan {
     private var started = 0
     private var finishedCount = 0
     private var areListed = false
-    private var progresses: [Int: PreloadProgress] = [:]
+    /// The progress of the resources that are being read, by their number.
+    private var running: [Int: PreloadProgress] = [:]
+    /// The bytes of the resources that are done.
     private var fetchedBytes: Int64 = 0
     private var storedBytes: Int64 = 0
 
@@ -66,8 +70,7 @@ struct PresentationPlan {
     ) throws(CacheError) -> [Step] {
         fetchedBytes = fetchedBytes.addingSaturated(result.fetchedBytes)
         storedBytes = storedBytes.addingSaturated(result.storedBytes)
-        let bytes = result.fetchedBytes.addingSaturated(result.storedBytes)
-        progresses[number] = PreloadProgress(doneBytes: bytes, totalBytes: bytes)
+        running[number] = nil
         // A player may ask for the URL at the end of the redirects.
         let asked = number == Self.rootNumber ? url : items[number - 1].url
         self.manifest = manifest ?? asked
@@ -80,12 +83,13 @@ struct PresentationPlan {
             finishedCount += 1
             if !areListed { try take(playlist: outline) }
         }
+        guard found.count <= Self.maxParts else { throw CacheError(.unsupportedURL, "\(url) lists more than \(Self.maxParts) parts") }
         if openPlaylists == 0 { listParts() }
         return next()
     }
 
     /// Takes the progress of a resource that is being read.
-    mutating func progressed(_ number: Int, _ progress: PreloadProgress) { progresses[number] = progress }
+    mutating func progressed(_ number: Int, _ progress: PreloadProgress) { running[number] = progress }
 
     // MARK: Manifests
 
@@ -99,7 +103,7 @@ struct PresentationPlan {
         for rendition in renditions {
             if let playlist = rendition.playlist {
                 openPlaylists += 1
-                items.append(Item(url: playlist, goal: .beginning(.whole), namedBy: manifest))
+                items.append(Item(url: playlist, goal: .manifest, namedBy: manifest))
             } else {
                 add(rendition)
             }
@@ -116,7 +120,7 @@ struct PresentationPlan {
     }
 
     private func check(_ outline: StreamOutline) throws(CacheError) {
-        if outline.isLive { throw CacheError(.unsupportedURL, "\(url) is a live stream, which has no beginning; play it") }
+        if outline.isLive { throw CacheError(.unsupportedURL, "\(url) is a live stream, which has no end; play it") }
     }
 
     // MARK: Parts
@@ -168,7 +172,9 @@ struct PresentationPlan {
 
     // MARK: Result
 
-    private var doneBytes: Int64 { progresses.values.lazy.map(\.doneBytes).saturatedSum }
+    private var finishedBytes: Int64 { fetchedBytes.addingSaturated(storedBytes) }
+
+    private var doneBytes: Int64 { running.values.lazy.map(\.doneBytes).saturatedSum.addingSaturated(finishedBytes) }
 
     /// Whether every resource was read.
     var isDone: Bool { areListed && finishedCount == started && (started == items.count || hasEnough) }
@@ -177,6 +183,7 @@ struct PresentationPlan {
     var progress: PreloadProgress {
         let done = doneBytes
         var progress = PreloadProgress(doneBytes: done, totalBytes: areListed ? totalBytes(done) : nil)
+        progress.storedBytes = running.values.lazy.map(\.storedBytes).saturatedSum.addingSaturated(storedBytes)
         progress.finishedPartCount = finishedCount + 1
         progress.partCount = areListed ? items.count + 1 : nil
         return progress
@@ -186,7 +193,11 @@ struct PresentationPlan {
     /// average.
     private func totalBytes(_ done: Int64) -> Int64? {
         if case .bytes(let count) = amount { return max(count, done) }
-        return progresses.values.compactMap(\.totalBytes).estimatedSum(of: items.count + 1).map { max(done, $0) }
+        // The manifest is done, and every other finished resource counts with the average.
+        let known = running.values.compactMap(\.totalBytes).saturatedSum.addingSaturated(finishedBytes)
+        let count = running.values.count { $0.totalBytes != nil } + finishedCount + 1
+        let others = (known / Int64(count)).multipliedSaturated(by: Int64(max(0, items.count + 1 - count)))
+        return max(done, min(known.addingSaturated(others), ByteRange.maximumOffset))
     }
 
     /// The result of the whole preload.

@@ -12,6 +12,8 @@ final class ResourcePreload: Sendable {
     enum Goal: Sendable {
         /// The beginning of a resource. If it turns out to be a manifest, all of it is read.
         case beginning(PreloadAmount)
+        /// A manifest. Of any other resource only the first bytes are read.
+        case manifest
         /// The beginning of a part of a presentation.
         case part(PreloadAmount)
         /// A range of a part.
@@ -29,9 +31,12 @@ final class ResourcePreload: Sendable {
     struct Settings: Sendable {
         let cache: MediaCache
         var options: ReadOptions
-        /// Whether another process stores the bytes, so that they are not looked for here.
-        let isStoredElsewhere: Bool
         let mailbox: any Mailbox
+        var subject = Preload.Subject.any
+        /// Whether the resource is pinned before it is read.
+        var isPinning = false
+        /// Whether another process stores the bytes, so that they are not looked for here.
+        var isStoredElsewhere = false
         /// Whether nothing evicts the bytes as long as the preload exists.
         var protects = false
         /// The questions to a list of downloads that the preload works for.
@@ -53,8 +58,12 @@ final class ResourcePreload: Sendable {
         var isBegun = false
         var isPaused = false
         var looks = 0
+        /// The time until the next check.
+        var interval = ResourcePreload.firstInterval
         var isConfirming = false
         var isOver = false
+        /// The bytes of a manifest that was read.
+        var manifest: [UInt8]?
         var finalURL: String?
     }
 
@@ -73,10 +82,11 @@ final class ResourcePreload: Sendable {
     private static let chunkBytes = 256 << 10
     /// The first range, until the length is known.
     private static let firstBytes: Int64 = 16 << 10
-    /// The number of checks for the last bytes, which may still be on their way to the disk, and
-    /// the time between two checks.
+    /// The number of checks for the last bytes, which may still be on their way to the disk.
     private static let maximumLooks = 100
-    private static let lookInterval: Nanoseconds = .milliseconds(100)
+    /// The time between the first two checks, which doubles, and the longest time between two.
+    private static let firstInterval: Nanoseconds = .milliseconds(1)
+    private static let longestInterval: Nanoseconds = .milliseconds(100)
 
     let key: ResourceKey
     private let url: String
@@ -118,9 +128,20 @@ final class ResourcePreload: Sendable {
 
     // MARK: Beginning
 
-    /// Looks up the stored bytes, and then opens the reader, unless it is paused.
+    /// Pins the resource if its presentation is pinned, and looks up the stored bytes. Then opens the
+    /// reader, unless it is paused.
     func begin() {
         if let error = settings.download?.beginning(key) { return mailbox.post { [weak self] in self?.end(.failure(error)) } }
+        guard settings.isPinning else { return lookUp() }
+        cache.setPinned(key, true) { [weak self, mailbox] pinned in
+            switch pinned {
+            case .failure(let error): mailbox.post { [weak self] in self?.end(.failure(error)) }
+            case .success: self?.lookUp()
+            }
+        }
+    }
+
+    private func lookUp() {
         cache.status(of: key) { [weak self, mailbox] found in
             mailbox.post { [weak self] in self?.begin(found) }
         }
@@ -130,12 +151,24 @@ final class ResourcePreload: Sendable {
         switch found {
         case .failure(let error): end(.failure(error))
         case .success(let status):
-            state.withLock { state in
+            let isStored = state.withLock { state in
                 state.before = status?.stored ?? ByteRangeSet()
                 state.isBegun = true
+                return begin(storedPart: status, &state)
             }
-            open()
+            if isStored { finish() } else { open() }
         }
+    }
+
+    /// Skips a part of a downloaded presentation that is stored already, whatever its age.
+    ///
+    /// - Returns: Whether nothing is left to read.
+    private func begin(storedPart status: ResourceStatus?, _ state: inout State) -> Bool {
+        guard settings.subject == .presentation, let status else { return false }
+        let plan = plan(for: status.representation)
+        guard let planned = plan.planned, planned.subtracting(status.stored).isEmpty else { return false }
+        (state.plan, state.isConfirming) = (plan, true)
+        return true
     }
 
     /// Opens the reader if there is none, and the preload is not paused.
@@ -161,7 +194,7 @@ final class ResourcePreload: Sendable {
         case .range(let range): (range.lowerBound, range.upperBound)
         case .beginning(.bytes(let count)), .part(.bytes(let count)): (0, max(0, min(count, ByteRange.maximumOffset)))
         case .beginning(.seconds), .part(.seconds): (0, Self.firstBytes)
-        case .beginning(.whole), .part(.whole): (0, nil)
+        case .beginning(.whole), .part(.whole), .manifest: (0, nil)
         }
     }
 
@@ -170,13 +203,16 @@ final class ResourcePreload: Sendable {
         switch goal {
         case .range(let range): return PreloadPlan(range, length: representation.length)
         case .part(let amount): return PreloadPlan(amount, length: representation.length)
+        case .manifest: return plan(.bytes(0), for: representation, suspicion: .named)
         case .beginning(let amount):
-            // Coded bytes can't be read here.
-            let suspicion =
-                representation.contentCoding == nil
-                ? ManifestSuspicion(contentType: representation.contentType, url: representation.finalURL ?? url) : .none
-            return PreloadPlan(amount, length: representation.length, suspicion: suspicion)
+            let suspicion = ManifestSuspicion(contentType: representation.contentType, url: representation.finalURL ?? url)
+            return plan(amount, for: representation, suspicion: suspicion)
         }
+    }
+
+    private func plan(_ amount: PreloadAmount, for representation: Representation, suspicion: ManifestSuspicion) -> PreloadPlan {
+        // Coded bytes can't be read here.
+        PreloadPlan(amount, length: representation.length, suspicion: representation.contentCoding == nil ? suspicion : .none)
     }
 
     // MARK: Pausing
@@ -284,8 +320,10 @@ final class ResourcePreload: Sendable {
         }
         switch step {
         case .read(let target, _): reader.seek(to: target.lowerBound, end: target.upperBound)
-        // A manifest that may not be stored still names its parts.
-        case .manifest(let bytes): end(.success(outcome(manifest: bytes)))
+        case .manifest(let bytes):
+            state.withLock { $0.manifest = bytes }
+            // A manifest that may not be stored still names its parts. A download has to store it.
+            if settings.subject == .presentation { confirm() } else { finish() }
         case .done, nil: confirm()
         }
     }
@@ -293,7 +331,10 @@ final class ResourcePreload: Sendable {
     /// Reports the progress, if it is another one than the last.
     private func publish() {
         let progress = state.withLock { state -> PreloadProgress? in
-            guard !state.isOver, let progress = state.plan?.progress, progress != state.reported else { return nil }
+            guard !state.isOver, let plan = state.plan else { return nil }
+            var progress = plan.progress
+            progress.storedBytes = plan.passedBytes.intersection(state.before).totalBytes
+            guard progress != state.reported else { return nil }
             state.reported = progress
             return progress
         }
@@ -313,29 +354,41 @@ final class ResourcePreload: Sendable {
 
     /// Checks that the planned bytes are stored, after all of them were available.
     private func confirm() {
-        let (planned, looks, isOver) = state.withLock { state in
+        let (planned, looks, interval, isOver) = state.withLock { state in
             state.looks += 1
-            return (state.plan?.planned ?? ByteRangeSet(), state.looks, state.isOver)
+            defer { state.interval = min(state.interval * 2, Self.longestInterval) }
+            return (state.plan?.planned ?? ByteRangeSet(), state.looks, state.interval, state.isOver)
         }
         guard !isOver else { return }
         let stored = cache.storedNow(of: key) ?? ByteRangeSet()
-        if settings.isStoredElsewhere || planned.subtracting(stored).isEmpty { return end(.success(outcome(manifest: nil))) }
+        if settings.isStoredElsewhere || planned.subtracting(stored).isEmpty { return finish() }
         if let reason = missingRoom { return end(.failure(reason)) }
         guard looks < Self.maximumLooks else {
             let reason = cache.engine.liveSession(of: key)?.liveStatus.passReason.map { ": \($0)" } ?? ""
             return end(.failure(CacheError(.notStored, "\(url) was fetched, and is not stored\(reason)", key: key)))
         }
-        _ = cache.environment.time.after(Self.lookInterval, on: mailbox) { [weak self] in self?.confirm() }
+        _ = cache.environment.time.after(interval, on: mailbox) { [weak self] in self?.confirm() }
     }
 
-    private func outcome(manifest: [UInt8]?) -> Outcome {
+    /// Ends with the result, once all planned bytes are stored.
+    private func finish() {
+        let outcome = outcome
+        let bytes = outcome.result.fetchedBytes.addingSaturated(outcome.result.storedBytes)
+        if case .range(let range) = goal, bytes < range.count {
+            let reason = "\(url) has only \(bytes) of the \(range.count) bytes that its playlist lists"
+            return end(.failure(CacheError(.originMalformed, reason, key: key)))
+        }
+        end(.success(outcome))
+    }
+
+    private var outcome: Outcome {
         state.withLock { state in
             let planned = state.plan?.planned ?? ByteRangeSet()
             let stored = planned.intersection(state.before).totalBytes
             let result = PreloadResult(
                 key: key, fetchedBytes: planned.totalBytes.subtractingSaturated(stored), storedBytes: stored,
                 bytesReason: state.plan?.bytesReason)
-            return Outcome(result: result, manifest: manifest.map { ($0, state.finalURL ?? url) })
+            return Outcome(result: result, manifest: state.manifest.map { ($0, state.finalURL ?? url) })
         }
     }
 

@@ -1,4 +1,5 @@
 public import SpoolCore
+public import SpoolManifests
 
 extension MediaCache {
     /// The HLS and DASH presentations in the cache, each as one thing.
@@ -10,7 +11,7 @@ extension MediaCache {
     }
 
     /// Returns a download of a presentation, as ``Presentations/download(_:selection:)`` does.
-    public func download(_ url: String, selection: PresentationSelection) -> PresentationDownload {
+    public func download(_ url: String, selection: PresentationSelection) -> AsyncThrowingStream<PreloadProgress, any Error> {
         presentations.download(url, selection: selection)
     }
 }
@@ -63,6 +64,49 @@ public struct Presentations: Sendable {
             }
         }
         return found
+    }
+
+    /// Downloads the selected renditions of an HLS or DASH presentation, and returns the progress.
+    ///
+    /// ```swift
+    /// let manifest = "https://example.com/film/master.m3u8"
+    /// for try await progress in cache.presentations.download(manifest, selection:
+    /// PresentationSelection()) {
+    ///     print("\(progress.finishedPartCount) of \(progress.partCount ?? 0) parts")
+    /// }
+    /// ```
+    ///
+    /// The download begins at once, and is a ``Preload`` of the whole: four parts are fetched at a
+    /// time, after requests for playback. Stored parts are not fetched, so a repeated download goes
+    /// on where the last one ended. When a part is forbidden or missing at its origin, the manifests
+    /// are asked for again once, because their signatures may have expired. The parts of a pinned
+    /// presentation are pinned as well.
+    ///
+    /// The stream has the newest progress only, and ends when every part of the selection is stored.
+    /// Cancelling the iterating task and releasing the stream stop the download. Bytes that arrived
+    /// stay stored.
+    ///
+    /// The stream throws a `CacheError` of ``Preload/result()``, with the URL of the part in the
+    /// message; `.unsupportedURL` also for a resource that is no presentation, and for more than
+    /// 1 048 576 parts; `.notStored` also for a manifest that must not be stored.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the manifest.
+    ///   - selection: The renditions to download.
+    public func download(_ url: String, selection: PresentationSelection) -> AsyncThrowingStream<PreloadProgress, any Error> {
+        AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let task = Task { [cache] in
+                do {
+                    let preload = try Preload.presentation(in: cache, url, selection)
+                    for await progress in preload.progress { continuation.yield(progress) }
+                    try await preload.result()
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
     }
 
     /// Protects every stored resource of a presentation from eviction. A later download of the

@@ -37,14 +37,6 @@ extension Preload {
     }
 }
 
-extension PresentationDownload {
-    /// The download as a publisher of its progress. Each subscriber starts a download of its own,
-    /// and its cancel stops it. The failure is a `CacheError`. Values may come on any thread.
-    public var publisher: AnyPublisher<Progress, any Error> {
-        .sequence { self }
-    }
-}
-
 extension CacheObservation {
     /// The values of `events` as a publisher. They may come on any thread.
     public var eventPublisher: AnyPublisher<CacheEvent, Never> {
@@ -69,27 +61,6 @@ extension AnyPublisher where Failure == Never, Output: Sendable {
             return fed(subject, task) {
                 for await value in stream { carried.value.send(value) }
                 carried.value.send(completion: .finished)
-            }
-        }
-        .eraseToAnyPublisher()
-    }
-}
-
-extension AnyPublisher where Failure == any Error, Output: Sendable {
-    /// Returns a publisher that iterates a sequence for each subscriber.
-    fileprivate static func sequence<Values: AsyncSequence & Sendable>(
-        _ make: @escaping () -> Values
-    ) -> AnyPublisher where Values.Element == Output {
-        Deferred {
-            let subject = PassthroughSubject<Output, any Error>()
-            let (carried, values, task) = (Handed(subject), make(), Locked<Task<Void, Never>?>(nil))
-            return fed(subject, task) {
-                do {
-                    for try await value in values { carried.value.send(value) }
-                    carried.value.send(completion: .finished)
-                } catch {
-                    carried.value.send(completion: .failure(error))
-                }
             }
         }
         .eraseToAnyPublisher()

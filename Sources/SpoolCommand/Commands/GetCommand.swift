@@ -101,17 +101,9 @@ struct GetCommand: Command {
             }
             return .success
         } catch {
-            guard let signal = interruption.signal else { throw naming(error) }
+            guard let signal = interruption.signal else { throw (error as? CacheError)?.naming(url) ?? error }
             throw Failure("interrupted; what was fetched is kept, and the same command goes on from there", .signal(signal))
         }
-    }
-
-    /// Returns the error with the URL in front, so that a loop over many URLs shows which one
-    /// failed.
-    private func naming(_ error: any Error) -> any Error {
-        guard var error = error as? CacheError, !error.message.contains(url) else { return error }
-        error.message = "\(url): \(error.message)"
-        return error
     }
 
     /// Stores the parts of a stream. An interruption cancels the task, and with it all readers.
@@ -121,9 +113,9 @@ struct GetCommand: Command {
             var line = ProgressLine(name: name, stream: .error, time: SystemTime())
             do {
                 for try await progress in cache.presentations.download(url, selection: selection) {
-                    line.total = progress.estimatedBytes
+                    line.total = progress.totalBytes
                     let stored = progress.storedBytes.subtractingSaturated(line.fromStore)
-                    line.add(progress.finishedBytes.subtractingSaturated(line.received), fromStore: stored)
+                    line.add(progress.doneBytes.subtractingSaturated(line.received), fromStore: stored)
                 }
             } catch {
                 line.clear()

@@ -166,8 +166,8 @@ struct PreloadCommand: Command {
             case .failure(let error):
                 if code == .success { code = ExitCode.of(error).code }
                 if isJSON { try OutputStream.output.write(Self.json(outcome)) }
-                let message = error.message.contains(outcome.url) ? error.message : "\(outcome.url): \(error.message)"
-                Message(.error, "spool: \(message)", url: outcome.url, error: error.code.rawValue).say(as: arguments.messageFormat)
+                let message = "spool: \(error.naming(outcome.url).message)"
+                Message(.error, message, url: outcome.url, error: error.code.rawValue).say(as: arguments.messageFormat)
             }
         }
         return code

@@ -87,6 +87,16 @@ public struct CacheError: Error, Sendable {
     }
 }
 
+extension CacheError {
+    /// Returns the error with the URL before its message, unless the message contains it already.
+    package func naming(_ url: String) -> CacheError {
+        guard !message.contains(url) else { return self }
+        var error = self
+        error.message = "\(url): \(message)"
+        return error
+    }
+}
+
 extension CacheError: CustomStringConvertible {
     /// The code and the message in one line, followed by the cause unless the message contains it.
     public var description: String {
