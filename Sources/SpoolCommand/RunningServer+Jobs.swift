@@ -66,7 +66,7 @@ extension RunningServer {
     }
 
     private func begin(_ verb: String, _ words: [String: String]) throws -> Int64 {
-        let query = words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.percentEncodedForQuery)" }.joined(separator: "&")
+        let query = words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.percentEncoded)" }.joined(separator: "&")
         guard let job = try post("\(verb)?\(query)")["job"]?.integer else { throw incomprehensible }
         return job
     }

@@ -20,7 +20,7 @@ struct RunningServer {
     var page: String?
 
     /// The usual URL of the status page of a server.
-    static func page(at address: String) -> String { address + "_spool/" }
+    static func page(at address: String) -> String { address + ProxiedPath.ownPrefix }
 
     private static func path(in directory: String) -> String { directory + "/serve.json" }
     /// The longest file that is read, in bytes.
@@ -95,7 +95,7 @@ struct RunningServer {
 
     /// Returns the URL by which the server fetches and stores a resource, or nil when it serves one
     /// site only.
-    func proxied(_ url: String) -> String? { isGeneral ? "\(address)?url=\(url.percentEncodedForQuery)" : nil }
+    func proxied(_ url: MediaURL) -> String? { isGeneral ? address + ProxiedPath.query(url) : nil }
 
     // MARK: Commands
 
@@ -111,7 +111,7 @@ struct RunningServer {
     }
 
     /// Removes a resource from the store.
-    func remove(_ key: ResourceKey) throws -> Outcome { try outcome(of: "remove?key=\(key.string.percentEncodedForQuery)") }
+    func remove(_ key: ResourceKey) throws -> Outcome { try outcome(of: "remove?key=\(key.string.percentEncoded)") }
 
     /// Removes all resources from the store.
     func removeAll() throws -> Outcome { try outcome(of: "remove-all") }
@@ -120,7 +120,7 @@ struct RunningServer {
     ///
     /// - Returns: False when the key was in that state already.
     func setPinned(_ key: ResourceKey, _ isPinned: Bool) throws -> Bool {
-        guard let changed = try post("\(isPinned ? "pin" : "unpin")?key=\(key.string.percentEncodedForQuery)")["changed"]?.integer else {
+        guard let changed = try post("\(isPinned ? "pin" : "unpin")?key=\(key.string.percentEncoded)")["changed"]?.integer else {
             throw incomprehensible
         }
         return changed != 0
@@ -129,7 +129,7 @@ struct RunningServer {
     /// Returns the reason why the server does not store a resource. Returns nil when it stores the
     /// resource, or was not asked for it.
     func notStoredBecause(_ key: ResourceKey) throws -> String? {
-        let answer = try post("not-stored?key=\(key.string.percentEncodedForQuery)")
+        let answer = try post("not-stored?key=\(key.string.percentEncoded)")
         guard let reason = answer["because"]?.string else { throw incomprehensible }
         return reason.isEmpty ? nil : reason
     }
@@ -173,7 +173,8 @@ struct RunningServer {
     /// Sends one command and returns the answer. Throws the server's reason when it refuses.
     func post(_ command: String) throws -> JSON {
         guard let path = (try? URIReference(address))?.path else { throw Failure("serve.json names no address: \(address)", .inputOutput) }
-        let body = try ask("POST \(path)_spool/api/\(command)", fields: ["Authorization: Bearer \(token)", "Content-Length: 0"])
+        let body = try ask(
+            "POST \(path)\(ProxiedPath.ownPrefix)api/\(command)", fields: ["Authorization: Bearer \(token)", "Content-Length: 0"])
         guard let answer = JSON(text: body) else { throw incomprehensible }
         return answer
     }
@@ -202,21 +203,5 @@ struct RunningServer {
             throw Failure("the server at \(publicAddress) refuses: \(why)", .inputOutput)
         }
         return body
-    }
-}
-
-extension String {
-    var percentEncodedForQuery: String {
-        let digits = Array("0123456789ABCDEF")
-        var text = ""
-        for byte in utf8 {
-            let scalar = Unicode.Scalar(byte)
-            if byte < 0x80, Character(scalar).isLetter || Character(scalar).isNumber || "-._~".unicodeScalars.contains(scalar) {
-                text.unicodeScalars.append(scalar)
-            } else {
-                text += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-            }
-        }
-        return text
     }
 }

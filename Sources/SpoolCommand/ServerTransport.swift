@@ -43,7 +43,7 @@ final class ServerTransport: Transport {
     private func detour(of request: OriginRequest) -> OriginRequest? {
         let fields = request.fields
         guard request.method == "GET", request.body == nil, fields[.authorization] == nil, fields[.cookie] == nil,
-            let url = server.proxied(request.url)
+            let url = request.location.flatMap(server.proxied)
         else { return nil }
         var asked = request
         asked.url = url

@@ -9,7 +9,7 @@ import SpoolSystem
 ///
 /// URL forms: `/[token/]scheme/authority/path?query`, `/[token/]?url=<percent-encoded>`,
 /// `/token/?key=<…>&url=<…>` for an item with a key of its own, or the paths of a fixed origin. The
-/// proxy's own pages are under `/_spool/`.
+/// proxy's own pages are under `/_spool/`. `ProxiedPath` parses and prints them.
 ///
 /// The proxy answers GET and HEAD. Other methods get 405, or are forwarded to a fixed origin.
 ///
@@ -282,7 +282,7 @@ public final class ProxyServer: LoopbackEndpoint {
     }
 
     /// The path of the status page below the address of the proxy.
-    private var ownPath: String { ProxyTargetRules.ownPrefix + (pageSecret.map { "\($0)/" } ?? "") }
+    private var ownPath: String { ProxiedPath.ownPrefix + (pageSecret.map { "\($0)/" } ?? "") }
 
     /// Returns the URL by which a player gets the resource through the proxy.
     ///

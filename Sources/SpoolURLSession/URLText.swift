@@ -1,3 +1,5 @@
+import SpoolCore
+
 /// A URL as the text for Foundation's parser.
 package enum URLText {
     /// Returns a URL in which every byte that a URL may not contain is percent-encoded, and nothing
@@ -19,18 +21,16 @@ package enum URLText {
             if isEscape || (byte != 0x25 && allowed.contains(byte)) {
                 escaped.append(byte)
             } else {
-                escaped += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+                escaped.appendEscape(of: byte)
             }
         }
         return String(decoding: escaped, as: UTF8.self)
     }
 
-    private static let digits = Array("0123456789ABCDEF".utf8)
     /// The characters of a path, a query and a fragment (RFC 3986 §3.3–3.5).
     private static let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/?#".utf8)
 
     private static func isHex(_ bytes: [UInt8], _ index: Int) -> Bool {
-        guard index < bytes.count else { return false }
-        return (0x30...0x39).contains(bytes[index]) || (0x41...0x46).contains(bytes[index] & 0xDF)
+        index < bytes.count && bytes[index].hexValue != nil
     }
 }

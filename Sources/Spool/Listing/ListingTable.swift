@@ -62,29 +62,12 @@ package struct ListingTable {
         /// Creates an entry.
         package init(key: ResourceKey, url: String, length: Int64?, storedBytes: Int64, lastAccess: Timestamp) {
             self.key = key
-            text = Self.decoded(key.string).lowercased()
+            text = key.string.percentDecodedLeniently.lowercased()
             let path = url.prefix { $0 != "?" && $0 != "#" }
-            name = Self.decoded(String(path.split(separator: "/").last ?? path)).lowercased()
+            name = (path.split(separator: "/").last ?? path).percentDecodedLeniently.lowercased()
             self.length = length
             self.storedBytes = length.map { min($0, storedBytes) } ?? storedBytes
             self.lastAccess = lastAccess
-        }
-
-        /// Returns a text with `%XX` decoded. Broken escapes stay.
-        private static func decoded(_ text: String) -> String {
-            guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
-            var bytes: [UInt8] = []
-            var rest = Array(text.utf8)[...]
-            while let byte = rest.popFirst() {
-                let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-                if byte == UInt8(ascii: "%"), digits.count == 2 {
-                    bytes.append(UInt8(digits[0] << 4 | digits[1]))
-                    rest = rest.dropFirst(2)
-                } else {
-                    bytes.append(byte)
-                }
-            }
-            return String(decoding: bytes, as: UTF8.self)
         }
 
         /// The stored part of the length, or -1 while the length is unknown.

@@ -60,7 +60,7 @@ package struct ParentProxy: Hashable, Sendable {
 
     /// Returns the URL of a resource at the parent.
     private func place(of url: MediaURL) -> MediaURL? {
-        let text = "\(base.text)\(url.origin.scheme)/\(url.origin.authority)\(url.target)"
+        let text = base.text + ProxiedPath.place(of: url)
         do { return try MediaURL(text) } catch {
             // Both parts were parsed before, so this is never reached. The origin would be asked.
             return nil

@@ -1,5 +1,4 @@
 import SpoolCore
-import SpoolProxy
 import SpoolSystem
 
 /// The URLs by which players get resources through a proxy on this machine.
@@ -17,50 +16,29 @@ package enum ProxiedURL {
         guard let proxy = try? URIReference(lenient: url), proxy.scheme?.asciiLowercased == "http", let host = proxy.host,
             isThisMachine(host), proxy.path.hasPrefix("/")
         else { return nil }
-        let rest = proxy.path.dropFirst() + (proxy.query.map { "?\($0)" } ?? "")
-        if let original = pathForm(rest) ?? queryForm(rest) { return original }
-        guard let (token, path) = firstSegment(of: rest), !token.isEmpty, token != ownPages else { return nil }
-        return pathForm(path, isAuthority: isUnmistakable) ?? queryForm(path)
+        let text = proxy.path.dropFirst() + (proxy.query.map { "?\($0)" } ?? "")
+        if let original = resource(text) { return original }
+        let (token, rest) = ProxiedPath.firstSegment(of: text)
+        return token.isEmpty || token == ProxiedPath.ownSegment ? nil : resource(rest, isBehindToken: true)
     }
-
-    /// The first segment of the paths of the proxy's own pages.
-    private static let ownPages = "_spool"
 
     private static func isThisMachine(_ host: Substring) -> Bool {
         SocketAddress(literal: host.asciiLowercased, port: 0)?.isLoopback ?? (host.asciiLowercased == "localhost")
     }
 
-    /// Parses `scheme/authority/path?query`.
-    private static func pathForm(_ rest: Substring, isAuthority: (Substring) -> Bool = { _ in true }) -> String? {
-        guard let (scheme, target) = firstSegment(of: rest), ["http", "https"].contains(scheme.asciiLowercased),
-            let (authority, _) = firstSegment(of: target), !authority.isEmpty, !authority.contains("?"), isAuthority(authority)
-        else { return nil }
-        return media("\(scheme)://\(target)")
-    }
-
-    /// Parses `?url=<percent-encoded>`.
-    private static func queryForm(_ rest: Substring) -> String? {
-        guard rest.hasPrefix("?") else { return nil }
-        let items = rest.dropFirst().split(separator: "&")
-        // An item with a key of its own has no other name than that key.
-        guard !items.contains(where: { $0.hasPrefix("key=") }), let item = items.first(where: { $0.hasPrefix("url=") }) else { return nil }
-        return item.dropFirst("url=".count).percentDecoded.flatMap(media)
-    }
-
-    /// Splits the text at its first slash, or before its query.
-    private static func firstSegment(of rest: Substring) -> (Substring, Substring)? {
-        guard let end = rest.firstIndex(where: { $0 == "/" || $0 == "?" }) else { return nil }
-        return (rest[..<end], rest[end] == "/" ? rest[rest.index(after: end)...] : rest[end...])
+    /// Returns the URL of a resource that has no other name. An item with a key of its own has its
+    /// key as its name.
+    private static func resource(_ text: Substring, isBehindToken: Bool = false) -> String? {
+        guard case .resource(let url, key: nil)? = try? ProxiedPath(text) else { return nil }
+        if text.hasPrefix("?") { return url.text }
+        // A path with two segments, such as `/http/page.html`, may be one of any server.
+        let (authority, rest) = ProxiedPath.firstSegment(of: ProxiedPath.firstSegment(of: text).rest)
+        let hasPath = !rest.isEmpty || text.hasSuffix("/")
+        return hasPath && (!isBehindToken || isUnmistakable(authority)) ? url.text : nil
     }
 
     private static func isUnmistakable(_ authority: Substring) -> Bool {
         authority.contains(".") || authority.contains(":") || authority.asciiLowercased == "localhost"
-    }
-
-    /// Returns the text if it is an http or https URL.
-    private static func media(_ text: String) -> String? {
-        guard let url = try? MediaURL(text) else { return nil }
-        return url.text
     }
 }
 

@@ -45,21 +45,8 @@ package struct URIReference: Hashable, Sendable {
     /// percent-encoded first, as browsers do.
     /// - Throws: `ParseError`, whose offset counts the encoded text.
     package init(lenient text: String) throws(ParseError) {
-        try self.init(Self.percentEncoded(text))
-    }
-
-    private static func percentEncoded(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 == .space || $0 > 0x7F }) else { return text }
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            if byte == .space || byte > 0x7F {
-                bytes += [.percent, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        let isPlain = !text.utf8.contains { $0 == .space || $0 > 0x7F }
+        try self.init(isPlain ? text : text.utf8.percentEncoded { $0 == .space || $0 > 0x7F })
     }
 }
 

@@ -75,7 +75,7 @@ struct HLSVariables {
     private mutating func queryValue(_ name: String) -> String? {
         let known = parameters ?? Self.parameters(of: query ?? "", maxCount: limits.maxVariables)
         parameters = known
-        return known[name[...]]?.percentDecoded
+        return known[name[...]]?.percentDecodedLeniently
     }
 
     /// Returns the values of the first `maxCount` parameters of a query. The first one of a name
@@ -132,31 +132,5 @@ extension UInt8 {
             true
         default: false
         }
-    }
-
-    fileprivate var hexValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
-}
-
-extension Substring {
-    /// The text with `%XX` decoded. Broken escapes stay.
-    fileprivate var percentDecoded: String {
-        var result: [UInt8] = []
-        var rest = Array(utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let high = rest.first?.hexValue, let low = rest.dropFirst().first?.hexValue {
-                result.append(high << 4 | low)
-                rest = rest.dropFirst(2)
-            } else {
-                result.append(byte)
-            }
-        }
-        return result.text
     }
 }

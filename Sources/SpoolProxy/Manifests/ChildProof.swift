@@ -1,3 +1,4 @@
+import SpoolCore
 import SpoolManifests
 
 /// The part of another origin than the fixed one that the path of a manifest's child opens.
@@ -96,13 +97,12 @@ struct ChildProof {
                 let value = high << 4 | low
                 rest = rest.dropFirst(2)
                 let isDelimiter = ["/", "?", "#", "%", "&", "\\"].contains(Unicode.Scalar(value))
-                result.append(contentsOf: isDelimiter ? "%\(Self.hex(value))".unicodeScalars : String(Unicode.Scalar(value)).unicodeScalars)
+                let text = isDelimiter ? [value].percentEncoded { _ in true } : String(Unicode.Scalar(value))
+                result.append(contentsOf: text.unicodeScalars)
             } else {
                 result.append(Unicode.Scalar(byte))
             }
         }
         return String(result)
     }
-
-    private static func hex(_ value: UInt8) -> String { (value < 16 ? "0" : "") + String(value, radix: 16, uppercase: true) }
 }

@@ -162,14 +162,12 @@ extension UInt8 {
 // MARK: - Children
 
 extension ProxyTargetRules {
-    /// The beginning of the paths, below the proxy's own, of resources of other origins than the
-    /// fixed one, or than the one whose manifest names them. They get no credentials of clients.
-    static let foreignPrefix = "child/"
-
-    /// Whether a request's path is one of such a resource.
+    /// Whether a request's path is one of a resource that a manifest names.
     func isForeign(path: String, prefix: String) -> Bool {
-        path.utf8.starts(with: "\(prefix)\(Self.ownPrefix)\(Self.foreignPrefix)".utf8)
+        path.utf8.starts(with: "\(prefix)\(Self.childPath)".utf8)
     }
+
+    private static let childPath = ProxiedPath.ownPrefix + ProxiedPath.childPrefix
 
     /// Whether each URL of an origin has a proof of its own. The operator named neither the origin
     /// nor the URL, so a proof must not open the whole origin to its owner.
@@ -193,25 +191,24 @@ extension ProxyTargetRules {
     ) -> String? {
         guard mayAsk(url.origin) else { return nil }
         let rest = url.target + (fragment.map { "#\($0)" } ?? "")
-        if url.origin == fixedOrigin { return Self.pathHere(of: rest, prefix: prefix) }
-        let (origin, foreign) = (url.origin, "\(Self.ownPrefix)\(Self.foreignPrefix)")
-        let authority = "\(origin.scheme)/\(url.userinfo.map { "\($0)@" } ?? "")\(origin.authority)"
-        guard fixedOrigin != nil else { return "\(prefix)\(origin == home ? "" : foreign)\(authority)\(rest)" }
-        let covered = authority + (provesEachURL(of: origin) ? scope.covered(of: url.target) : "/")
-        return "\(prefix)\(foreign)\(ChildProof(covered, proof).text)/\(authority)\(rest)"
+        if url.origin == fixedOrigin { return ProxiedPath.siteText(of: rest, below: prefix) }
+        let authority = ProxiedPath.authority(of: url)
+        guard fixedOrigin != nil else { return "\(prefix)\(url.origin == home ? "" : Self.childPath)\(authority)\(rest)" }
+        let covered = authority + (provesEachURL(of: url.origin) ? scope.covered(of: url.target) : "/")
+        return "\(prefix)\(Self.childPath)\(ChildProof(covered, proof).text)/\(authority)\(rest)"
     }
 
-    /// Returns the meaning of a path below `foreignPrefix`: `scheme/authority/path`, behind a proof
+    /// Returns the meaning of a path below `ProxiedPath.childPrefix`: `scheme/authority/path`, behind a proof
     /// with a fixed origin.
     ///
     /// With a fixed origin, only resources that a manifest named are served. The gateway would be
     /// an open proxy otherwise.
     func foreign(_ path: Substring, isFromNetwork: Bool, proof: (String) -> String) -> ProxyTarget {
-        guard fixedOrigin != nil else { return withinReach(pathForm(path), isFromNetwork: isFromNetwork) }
+        guard fixedOrigin != nil else { return withinReach(place(path), isFromNetwork: isFromNetwork) }
         guard let child = ChildProof.split(path), child.proof.covers(child.rest, proof) else {
             return .refused(.init(status: 403, explanation: "no manifest of this site names this resource"))
         }
-        return withinReach(pathForm(child.rest), isFromNetwork: isFromNetwork)
+        return withinReach(place(child.rest), isFromNetwork: isFromNetwork)
     }
 
     /// Whether `path` is the path of a manifest at the proxy, below which its relative references
@@ -220,7 +217,7 @@ extension ProxyTargetRules {
         guard let own = childPath(of: url, prefix: prefix, home: home, proof: proof) else { return false }
         if own == path { return true }
         // The path of a relative reference has the proof of the manifest that names it.
-        let foreign = "\(prefix)\(Self.ownPrefix)\(Self.foreignPrefix)"
+        let foreign = "\(prefix)\(Self.childPath)"
         guard fixedOrigin != nil, own.hasPrefix(foreign), path.hasPrefix(foreign) else { return false }
         guard let child = ChildProof.split(path.dropFirst(foreign.count)), child.proof.coversDirectory(of: child.rest) else { return false }
         return child.rest == ChildProof.split(own.dropFirst(foreign.count))?.rest

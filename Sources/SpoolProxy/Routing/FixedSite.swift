@@ -95,7 +95,7 @@ package struct FixedSite: Sendable {
     private func pathHere(_ url: String) -> String? {
         guard let reference = try? URIReference(lenient: url), reference.origin?.description == origin else { return nil }
         let query = reference.query.map { "?\($0)" } ?? "", fragment = reference.fragment.map { "#\($0)" } ?? ""
-        return ProxyTargetRules.pathHere(of: "\(reference.path)\(query)\(fragment)", prefix: prefix)
+        return ProxiedPath.siteText(of: "\(reference.path)\(query)\(fragment)", below: prefix)
     }
 
     /// Returns the path of a URL at this proxy, or nil for a URL elsewhere. A path that begins with

@@ -87,10 +87,10 @@ final class ProxyRouter: Handler {
         let known = memo.meaning(of: path, authority: authority, isFromNetwork: isFromNetwork) {
             var target = read(path: path, authority: authority, isFromNetwork: isFromNetwork)
             var isChild = false
-            if case .own(let path) = target, path.hasPrefix(ProxyTargetRules.foreignPrefix) {
+            if case .own(let path) = target, path.hasPrefix(ProxiedPath.childPrefix) {
                 isChild = true
                 target = rules.foreign(
-                    path.dropFirst(ProxyTargetRules.foreignPrefix.count), isFromNetwork: isFromNetwork, proof: manifests.proof)
+                    path.dropFirst(ProxiedPath.childPrefix.count), isFromNetwork: isFromNetwork, proof: manifests.proof)
             }
             guard case .resource(let url, let chosen) = target else { return .init(target: target) }
             if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
@@ -132,7 +132,7 @@ final class ProxyRouter: Handler {
         case .own(let path):
             pages.respond(to: path, on: exchange)
         case .page:
-            exchange.respond(Response(302, fields: [.location: "\(prefix)_spool/"]))
+            exchange.respond(Response(302, fields: [.location: prefix + ProxiedPath.ownPrefix]))
         case .refused(let refusal):
             refuse(refusal.status, refusal.explanation, exchange)
         }

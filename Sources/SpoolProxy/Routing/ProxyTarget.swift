@@ -49,11 +49,6 @@ package struct ProxyTargetRules: Sendable {
         return rules
     }
 
-    static let ownPrefix = "_spool/"
-    /// The longest key that a client may choose, in bytes. It allows any reasonable name and is far
-    /// below the limit of a request line.
-    package static let maxKeyBytes = 1024
-
     /// Returns the meaning of a request's path and query, given the authority of the request (RFC
     /// 9112 §3.2, §3.3).
     ///
@@ -78,64 +73,25 @@ package struct ProxyTargetRules: Sendable {
         guard let rest = withoutToken(path.dropFirst()) else {
             return refused(403, "the URL lacks this proxy's token, which is its first path segment")
         }
-        if rest == "_spool" || rest.hasPrefix("_spool?") { return .page }
-        if rest.hasPrefix(Self.ownPrefix) { return .own(String(rest.dropFirst(Self.ownPrefix.count))) }
-        if let fixedOrigin { return checked("\(fixedOrigin)\(Self.pathThere(of: rest))") }
-        // Every browser requests it from every server.
-        if rest == "favicon.ico" { return .own("icon.svg") }
-        if rest.isEmpty { return .page }
-        if rest.hasPrefix("?") { return query(rest.dropFirst()) }
-        return pathForm(rest)
+        do throws(ProxiedPath.Failure) {
+            switch try ProxiedPath(rest, site: fixedOrigin) {
+            case .page: return .page
+            case .own(let path): return .own(path)
+            case .resource(let url, let key): return served(url, key: key)
+            }
+        } catch { return refused(error) }
     }
 
-    // MARK: Forms
-
-    /// Parses `scheme/authority/path?query`.
-    func pathForm(_ rest: Substring) -> ProxyTarget {
-        let bytes = rest.utf8
-        let afterScheme = bytes.firstIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) }
-        guard let afterScheme, let first = bytes[afterScheme...].first, first != UInt8(ascii: "/") else {
-            return refused(404, "a proxied URL is /scheme/host/path, for example /https/example.com/song.mp3, or /?url=…")
-        }
-        let hasPath = bytes[afterScheme...].contains(UInt8(ascii: "/"))
-        return checked("\(rest[..<bytes.index(before: afterScheme)])://\(rest[afterScheme...])\(hasPath ? "" : "/")")
-    }
-
-    /// Parses `?url=<percent-encoded>`, with `key=<percent-encoded>` before or behind it for an
-    /// item with a key of its own.
-    private func query(_ query: Substring) -> ProxyTarget {
-        guard let encoded = Self.value(of: "url", in: query) else { return .page }
-        guard let url = encoded.percentDecoded else { return refused(400, "the value of url= is not percent-encoded UTF-8") }
-        let target = checked(url)
-        guard let encodedKey = Self.value(of: "key", in: query), case .resource(let url, _) = target else { return target }
+    private func served(_ url: MediaURL, key: String? = nil) -> ProxyTarget {
+        guard mayAsk(url.origin) else { return refused(403, "this proxy does not ask \(url.origin); allow it with --allow-origin") }
         // A client that chooses keys can put bytes in the place of another resource.
-        guard token != nil else { return refused(403, "a key of its own takes a proxy with a token (--token)") }
-        guard let key = encodedKey.percentDecoded, (1...Self.maxKeyBytes).contains(key.utf8.count),
-            !key.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
-        else {
-            return refused(400, "the value of key= is percent-encoded UTF-8 of 1 to \(Self.maxKeyBytes) bytes without control characters")
-        }
+        guard key == nil || token != nil else { return refused(403, "a key of its own takes a proxy with a token (--token)") }
         return .resource(url, key: key)
     }
 
-    /// Returns the value of the first query item with this name.
-    private static func value(of name: String, in query: Substring) -> Substring? {
-        query.split(separator: "&").first { $0.hasPrefix("\(name)=") }?.dropFirst(name.utf8.count + 1)
-    }
-
-    private func checked(_ url: String) -> ProxyTarget {
-        guard let url = try? MediaURL(url).withoutFragment else {
-            return refused(400, "not an http or https URL" + (Self.redacted(url).map { ": \($0)" } ?? ""))
-        }
-        guard mayAsk(url.origin) else { return refused(403, "this proxy does not ask \(url.origin); allow it with --allow-origin") }
-        return .resource(url)
-    }
-
-    /// Returns a URL without its secrets, for a sentence that the page shows to others. Nil for a
-    /// text in which they cannot be found.
-    private static func redacted(_ url: String) -> String? {
-        guard let reference = try? URIReference(lenient: url), reference.host != nil else { return nil }
-        return reference.redactedForLog
+    /// Returns the meaning of `scheme/authority/path?query`.
+    func place(_ text: Substring) -> ProxyTarget {
+        do throws(ProxiedPath.Failure) { return served(try ProxiedPath.place(text)) } catch { return refused(error) }
     }
 
     /// Whether the rules allow the proxy to contact an origin.
@@ -162,10 +118,12 @@ package struct ProxyTargetRules: Sendable {
 
     private func withoutToken(_ path: Substring) -> Substring? {
         guard let token else { return path }
-        let end = path.firstIndex { $0 == "/" || $0 == "?" } ?? path.endIndex
-        guard constantTimeEqual(path[..<end], token) else { return nil }
-        let rest = path[end...]
-        return rest.hasPrefix("/") ? rest.dropFirst() : rest
+        let (segment, rest) = ProxiedPath.firstSegment(of: path)
+        return constantTimeEqual(segment, token) ? rest : nil
+    }
+
+    private func refused(_ failure: ProxiedPath.Failure) -> ProxyTarget {
+        refused(failure == .unknownForm ? 404 : 400, failure.description)
     }
 
     private func refused(_ status: Int, _ explanation: String) -> ProxyTarget {
@@ -177,43 +135,11 @@ extension ProxyTargetRules {
     /// Returns the URL below `prefix` by which a client gets the resource `original`. This is the
     /// reverse of `read`.
     ///
-    /// The form is `scheme/authority/path?query`, or the query form for a URL with parts that the
-    /// first form cannot carry. For a fixed origin it is the plain path.
-    ///
     /// - Parameter key: The key for the resource, if it is not the URL's own.
     /// - Returns: The URL, or nil for a resource that the proxy does not serve.
     package func proxied(_ original: String, key: ResourceKey? = nil, prefix: String) -> String? {
-        guard case .resource(let url, _) = checked(original) else { return nil }
-        if let key {
-            guard fixedOrigin == nil, token != nil, (1...Self.maxKeyBytes).contains(key.string.utf8.count) else { return nil }
-            return "\(prefix)?key=\(key.string.percentEncoded)&url=\(url.text.percentEncoded)"
-        }
-        if let fixedOrigin { return url.origin == fixedOrigin ? Self.pathHere(of: url.target, prefix: prefix) : nil }
-        guard url.userinfo == nil else { return "\(prefix)?url=\(url.text.percentEncoded)" }
-        return "\(prefix)\(url.origin.scheme)/\(url.origin.authority)\(url.target)"
-    }
-}
-
-// MARK: - Paths of the fixed origin
-
-extension ProxyTargetRules {
-    /// Returns the path at this proxy of a path of the fixed origin, with its query and fragment.
-    ///
-    /// The result never leads a client to another host. Two slashes at its beginning would (RFC
-    /// 3986 §4.2), and browsers read a backslash as a slash. A dot segment in front keeps the path.
-    static func pathHere(of target: String, prefix: String) -> String {
-        let rest = target.dropFirst()
-        return prefix + (prefix == "/" && beginsWithSlash(rest) ? "./" : "") + rest
-    }
-
-    /// Returns the path at the fixed origin of the text behind the prefix: the reverse of
-    /// `pathHere`, for clients that keep the dot segment.
-    private static func pathThere(of rest: Substring) -> String {
-        "/" + (rest.utf8.starts(with: "./".utf8) && beginsWithSlash(rest.dropFirst(2)) ? rest.dropFirst(2) : rest)
-    }
-
-    private static func beginsWithSlash(_ text: Substring) -> Bool {
-        text.utf8.first == UInt8(ascii: "/") || text.utf8.first == UInt8(ascii: "\\")
+        guard let url = try? MediaURL(original).withoutFragment, case .resource = served(url, key: key?.string) else { return nil }
+        return ProxiedPath.resource(url, key: key?.string).text(below: prefix, site: fixedOrigin)
     }
 }
 
@@ -225,8 +151,8 @@ extension ProxyTargetRules {
         let path: String
         do { path = try isAbsolute ? String(URIReference(lenient: target).path) : target } catch { return "(unreadable)" }
         var target = read(path: path, host: nil)
-        if fixedOrigin == nil, case .own(let own) = target, own.hasPrefix(Self.foreignPrefix) {
-            target = pathForm(own.dropFirst(Self.foreignPrefix.count))
+        if fixedOrigin == nil, case .own(let own) = target, own.hasPrefix(ProxiedPath.childPrefix) {
+            target = place(own.dropFirst(ProxiedPath.childPrefix.count))
         }
         switch target {
         case .resource(let url, _): return url.redactedForLog
@@ -234,7 +160,7 @@ extension ProxyTargetRules {
             // Where the pages have a secret, it is the first segment.
             let name = own.prefix { $0 != "?" && $0 != "#" }
             let shown = fixedOrigin == nil || name.hasPrefix("api/") ? String(name) : "…"
-            return "/\(Self.ownPrefix)\(shown)"
+            return "/\(ProxiedPath.ownPrefix)\(shown)"
         case .page: return "/"
         case .refused: return "(refused)"
         }
@@ -247,56 +173,4 @@ func constantTimeEqual(_ a: some StringProtocol, _ b: some StringProtocol) -> Bo
     var difference = UInt8(a.count == b.count ? 0 : 1)
     for index in b.indices { difference |= b[index] ^ (index < a.count ? a[index] : 0) }
     return difference == 0
-}
-
-extension StringProtocol {
-    /// The text with `%XX` decoded and `+` unchanged, or nil when an escape is broken or the bytes
-    /// are not UTF-8.
-    package var percentDecoded: String? {
-        var bytes: [UInt8] = []
-        var rest = Substring(self).utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst()?.hexValue, let low = rest.popFirst()?.hexValue else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        let text = String(decoding: bytes, as: UTF8.self)
-        return Array(text.utf8) == bytes ? text : nil
-    }
-
-    /// The text with all characters except unreserved ones (RFC 3986 §2.3) escaped.
-    var percentEncoded: String {
-        var result = ""
-        let digits = Array("0123456789ABCDEF")
-        for byte in utf8 {
-            if byte.isUnreserved {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                result += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-            }
-        }
-        return result
-    }
-}
-
-extension UInt8 {
-    /// The value of a hexadecimal digit, or nil for another byte.
-    var hexValue: UInt8? {
-        switch self {
-        case 0x30...0x39: self - 0x30
-        case 0x41...0x46: self - 0x41 + 10
-        case 0x61...0x66: self - 0x61 + 10
-        default: nil
-        }
-    }
-
-    fileprivate var isUnreserved: Bool {
-        switch self {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
-        default: false
-        }
-    }
 }

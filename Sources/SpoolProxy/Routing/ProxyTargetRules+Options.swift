@@ -17,7 +17,7 @@ extension ProxyTargetRules {
                 "behind a proxy, strangers reach every origin: give a token (--token), one site (--origin), or the origins that may be asked"
                     + " (--allow-origin)")
         }
-        if let token = options.token, token.isEmpty || token != token.percentEncoded || token == "_spool" {
+        if let token = options.token, token.isEmpty || token != token.percentEncoded || token == ProxiedPath.ownSegment {
             throw CacheError(.configuration, "the token may have letters, digits, '-', '.', '_' and '~' only, and is not empty")
         }
         token = options.token

@@ -55,7 +55,9 @@ struct PartialHead {
             guard Grammar.isTarget(byte) else { throw RequestRefusal(400, "the target holds a space or a control character") }
             if byte >= 0x80 { isPlain = false }
         }
-        target = isPlain ? String(decoding: bytes, as: UTF8.self) : Self.percentEncoded(bytes)
+        // Some players send paths in raw UTF-8 or other encodings. The encoded path names the same
+        // resource (RFC 3987 §3.1).
+        target = isPlain ? String(decoding: bytes, as: UTF8.self) : bytes.percentEncoded { $0 >= 0x80 }
         if bytes.first == UInt8(ascii: "/") { return }
         if bytes.count == 1, bytes[0] == UInt8(ascii: "*"), method == "OPTIONS" { return }
         // The target must be an authority and nothing else (RFC 9112 §3.2.3). No handler opens a
@@ -77,21 +79,6 @@ struct PartialHead {
             if bytes.count > count, Grammar.matches(UnsafeRawBufferPointer(rebasing: bytes[..<count]), scheme) { return true }
         }
         return false
-    }
-
-    /// Percent-encodes bytes outside ASCII. Some players send paths in raw UTF-8 or other
-    /// encodings. The encoded path names the same resource (RFC 3987 §3.1).
-    private static func percentEncoded(_ bytes: UnsafeRawBufferPointer) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var encoded: [UInt8] = []
-        for byte in bytes {
-            if byte < 0x80 {
-                encoded.append(byte)
-            } else {
-                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: encoded, as: UTF8.self)
     }
 
     // MARK: Field lines
