@@ -1,4 +1,5 @@
 import SpoolAVFoundation
+import SpoolCore
 import Testing
 
 /// The type of a resource for the player, from the server's statement and from the bytes.
