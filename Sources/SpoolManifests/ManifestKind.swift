@@ -52,7 +52,7 @@ package enum ManifestSuspicion: Hashable, Sendable {
             self = .none
         } else if Self.manifestExtensions.contains(ofURL) {
             self = .named
-        } else if vagueMediaTypes.contains(essence ?? ""), !isMediaExtension(ofURL) {
+        } else if vagueMediaTypes.contains(essence ?? ""), !MediaKind.isMediaExtension(ofURL) {
             self = .possible
         } else {
             self = .none
@@ -60,9 +60,8 @@ package enum ManifestSuspicion: Hashable, Sendable {
     }
 
     private static let manifestExtensions: Set<String> = ["m3u8", "m3u", "mpd", "mpp"]
-    private static let manifestTypes: Set<String> = [
-        "application/vnd.apple.mpegurl", "application/x-mpegurl", "application/mpegurl", "audio/mpegurl", "audio/x-mpegurl",
+    private static let manifestTypes = Set(MediaKind.hls.mediaTypes).union([
         "vnd.apple/mpegurl", "application/dash+xml", "application/dash-patch+xml",
-    ]
+    ])
     private static let pageTypes: Set<String> = ["text/html", "application/xhtml+xml"]
 }

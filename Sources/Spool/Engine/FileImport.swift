@@ -145,8 +145,8 @@ package final class FileImport: Sendable {
         var fields: HTTPFields = [:]
         let options = request.options
         let guess =
-            mediaType(ofFileExtension: pathExtension(path: request.source.name))
-            ?? mediaType(ofFileExtension: pathExtension(url: request.url))
+            MediaKind.mediaType(ofFileExtension: pathExtension(path: request.source.name))
+            ?? MediaKind.mediaType(ofFileExtension: pathExtension(url: request.url))
         if let type = options.contentType ?? guess { fields[.contentType] = type }
         switch options.validator {
         case .strong(let tag), .weak(let tag):

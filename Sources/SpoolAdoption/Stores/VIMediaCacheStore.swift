@@ -12,14 +12,6 @@ package enum VIMediaCacheStore {
     /// The extension of an index.
     package static let indexExtension = ".mt_cfg"
 
-    /// The media types of the identifiers that media files have.
-    private static let types = [
-        "public.mpeg-4": "video/mp4", "com.apple.quicktime-movie": "video/quicktime", "com.apple.m4v-video": "video/x-m4v",
-        "public.mpeg-4-audio": "audio/mp4", "com.apple.m4a-audio": "audio/mp4", "public.mp3": "audio/mpeg", "public.aac-audio": "audio/aac",
-        "com.microsoft.waveform-audio": "audio/wav", "public.mpeg-2-transport-stream": "video/mp2t", "public.3gpp": "video/3gpp",
-        "public.aiff-audio": "audio/aiff", "org.xiph.flac": "audio/flac",
-    ]
-
     /// Reads one index.
     ///
     /// - Parameters:
@@ -53,7 +45,8 @@ package enum VIMediaCacheStore {
             throw ForeignRefusal(name: path, url: url, "its index has a range without location or length", isDamaged: true)
         }
         let type = information.flatMap { archive.member("kContentTypeKey", of: $0) }.flatMap(archive.text)
-        var resource = ForeignResource(name: data, url: url, length: length, contentType: type.flatMap { types[$0] })
+        var resource = ForeignResource(
+            name: data, url: url, length: length, contentType: type.flatMap(MediaKind.ofIdentifier)?.usualMediaType)
         if let reason = resource.add(ranges, of: data, fileBytes: fileBytes) {
             throw ForeignRefusal(name: path, url: url, reason, isDamaged: true)
         }

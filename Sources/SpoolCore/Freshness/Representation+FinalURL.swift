@@ -38,7 +38,7 @@ extension Representation {
         let pathExtension = url.map { SpoolCore.pathExtension(url: $0) } ?? ""
         if isPlaylist || playlistExtensions.contains(pathExtension) { return true }
         let essence = contentType.flatMap(MediaType.init)?.essence ?? ""
-        return vagueMediaTypes.contains(essence) && !isMediaExtension(pathExtension) && length ?? 0 <= Self.maxVagueBytes
+        return vagueMediaTypes.contains(essence) && !MediaKind.isMediaExtension(pathExtension) && length ?? 0 <= Self.maxVagueBytes
     }
 
     /// The most bytes of a manifest whose type and URL are common ones.

@@ -59,7 +59,7 @@ package struct StoringRules: Hashable, Sendable {
     }
 
     /// Whether the URL names media.
-    var expectsMedia: Bool { isMediaExtension(pathExtension) }
+    var expectsMedia: Bool { MediaKind.isMediaExtension(pathExtension) }
 
     /// The media type of a web page; nil if the response is not one.
     func page(_ fields: HTTPFields) -> String? {

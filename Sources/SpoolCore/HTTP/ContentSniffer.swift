@@ -14,39 +14,11 @@ package enum ContentSniffer {
 
     /// Detects the kind of a resource from its first bytes.
     package static func look(at bytes: [UInt8]) -> Finding {
-        if let kind = signatures.first(where: { $0.matches(bytes) })?.kind { return .media(kind) }
+        if let kind = MediaKind.ofSignature(bytes) { return .media(kind) }
         if let kind = isoBaseMedia(bytes) { return .media(kind) }
         if let kind = audioFrame(bytes) { return .media(kind) }
         return isMarkup(bytes) ? .markup : .unknown
     }
-
-    // MARK: Fixed signatures
-
-    private struct Signature {
-        let kind: MediaKind
-        let parts: [(offset: Int, text: [UInt8])]
-
-        init(_ kind: MediaKind, _ text: String, also: String? = nil, at offset: Int = 8) {
-            self.init(kind, Array(text.utf8), also: also, at: offset)
-        }
-
-        init(_ kind: MediaKind, _ bytes: [UInt8], also: String? = nil, at offset: Int = 8) {
-            self.kind = kind
-            parts = [(0, bytes)] + (also.map { [(offset, Array($0.utf8))] } ?? [])
-        }
-
-        func matches(_ bytes: [UInt8]) -> Bool {
-            parts.allSatisfy { bytes.count >= $0.offset + $0.text.count && bytes[$0.offset...].starts(with: $0.text) }
-        }
-    }
-
-    private static let signatures = [
-        Signature(.mp3, "ID3"), Signature(.wav, "RIFF", also: "WAVE"), Signature(.avi, "RIFF", also: "AVI "), Signature(.flac, "fLaC"),
-        Signature(.caf, "caff"), Signature(.aiff, "FORM", also: "AIFF"), Signature(.aifc, "FORM", also: "AIFC"),
-        Signature(.hls, "#EXTM3U"), Signature(.opus, "OggS", also: "OpusHead", at: 28), Signature(.ogg, "OggS"),
-        Signature(.webm, [0x1A, 0x45, 0xDF, 0xA3]), Signature(.amr, "#!AMR"),
-        Signature(.au, ".snd"), Signature(.ac3, [0x0B, 0x77]),
-    ]
 
     // MARK: Structures
 

@@ -10,21 +10,19 @@
 ///   - contentType: the value of `Content-Type`, or nil.
 package func fileExtension(url: String, contentType: String?) -> String {
     let ofPath = pathExtension(of: url)
-    if let ofPath, mediaExtensions.contains(ofPath) { return ofPath }
-    let ofType = contentType.flatMap(MediaType.init).flatMap { extensionOfMediaType[$0.essence] }
+    if let ofPath, MediaKind.isMediaExtension(ofPath) { return ofPath }
+    let ofType = contentType.flatMap(MediaType.init).flatMap { MediaKind.fileExtension(ofMediaType: $0.essence) }
     return ofType ?? ofPath ?? ""
 }
 
 /// The extension in the path of a URL, in lower case; empty if there is no plain one.
 package func pathExtension(url: String) -> String { pathExtension(of: url) ?? "" }
 
-/// Whether files with this extension are media.
-package func isMediaExtension(_ pathExtension: String) -> Bool { mediaExtensions.contains(pathExtension) }
-
 extension Representation {
     /// Whether the media type is that of a playlist or manifest (HLS, DASH).
     package var isPlaylist: Bool {
-        contentType.flatMap(MediaType.init).flatMap { extensionOfMediaType[$0.essence] }.map(playlistExtensions.contains) == true
+        guard let type = contentType.flatMap(MediaType.init) else { return false }
+        return MediaKind.fileExtension(ofMediaType: type.essence).map(playlistExtensions.contains) == true
     }
 }
 
@@ -64,54 +62,3 @@ private func pathExtension(of url: UnsafeBufferPointer<UInt8>) -> String? {
     guard !found.isEmpty, found.count <= maxExtensionBytes, found.allSatisfy({ $0.isLetter || $0.isDigit }) else { return nil }
     return String(decoding: found, as: UTF8.self).asciiLowercased
 }
-
-private let mediaExtensions = Set(extensionOfMediaType.values).union([
-    "3gp", "aif", "caf", "cmfa", "cmft", "cmfv", "m2ts", "m4b", "m4s", "mpeg", "mpg", "oga", "ogv", "srt", "ttml", "wma", "wmv",
-])
-
-private let extensionOfMediaType: [String: String] = [
-    "application/dash+xml": "mpd",
-    "application/mp4": "mp4",
-    "application/mpegurl": "m3u8",
-    "application/ogg": "ogg",
-    "application/ttml+xml": "ttml",
-    "application/vnd.apple.mpegurl": "m3u8",
-    "application/x-mpegurl": "m3u8",
-    "audio/aac": "aac",
-    "audio/aacp": "aac",
-    "audio/ac3": "ac3",
-    "audio/aiff": "aiff",
-    "audio/eac3": "ec3",
-    "audio/flac": "flac",
-    "audio/m4a": "m4a",
-    "audio/mp3": "mp3",
-    "audio/mp4": "m4a",
-    "audio/mpeg": "mp3",
-    "audio/mpegurl": "m3u8",
-    "audio/ogg": "ogg",
-    "audio/opus": "opus",
-    "audio/vnd.wave": "wav",
-    "audio/wav": "wav",
-    "audio/wave": "wav",
-    "audio/webm": "weba",
-    "audio/x-aiff": "aiff",
-    "audio/x-flac": "flac",
-    "audio/x-m4a": "m4a",
-    "audio/x-matroska": "mka",
-    "audio/x-mpegurl": "m3u8",
-    "audio/x-wav": "wav",
-    "text/vtt": "vtt",
-    "video/3gpp": "3gp",
-    "video/iso.segment": "m4s",
-    "video/matroska": "mkv",
-    "video/mp2t": "ts",
-    "video/mp4": "mp4",
-    "video/mpeg": "mpg",
-    "video/ogg": "ogv",
-    "video/quicktime": "mov",
-    "video/webm": "webm",
-    "video/x-flv": "flv",
-    "video/x-m4v": "m4v",
-    "video/x-matroska": "mkv",
-    "video/x-msvideo": "avi",
-]

@@ -1,5 +1,5 @@
-/// A kind of media that the player supports: its uniform type identifier, its MIME types and its
-/// file extensions.
+/// A kind of media that the player supports: its uniform type identifier, its MIME types, its file
+/// extensions and its first bytes. Every other list of media types is made from this table.
 package struct MediaKind: Hashable, Sendable {
     /// The uniform type identifier, which content information requires. With a MIME type there, the
     /// player fails.
@@ -10,11 +10,24 @@ package struct MediaKind: Hashable, Sendable {
     package let fileExtensions: [String]
     /// Whether the kind lists other resources, whose bytes the loader cannot supply.
     package var isPlaylist = false
-    /// Whether some systems open files of this kind and others do not, or none does.
+    /// Whether only some systems open files of this kind.
     package var isDoubtful = false
+    /// The bytes at fixed places of every file of this kind, or of those that are known by them.
+    fileprivate var signature: [SignaturePart] = []
 
     /// The preferred file extension.
     package var fileExtension: String { fileExtensions[0] }
+
+    /// The MIME type that most origins send for files with the preferred extension.
+    package var usualMediaType: String? { MediaKind.mediaType(ofFileExtension: fileExtension) }
+
+    /// Bytes at a fixed place of a file.
+    fileprivate struct SignaturePart: Hashable {
+        var offset = 0
+        var bytes: [UInt8]
+
+        static func text(_ text: String, at offset: Int = 0) -> SignaturePart { SignaturePart(offset: offset, bytes: Array(text.utf8)) }
+    }
 }
 
 extension MediaKind {
@@ -30,6 +43,47 @@ extension MediaKind {
     /// Returns the kind with this uniform type identifier.
     package static func ofIdentifier(_ identifier: String) -> MediaKind? { all.first { $0.identifier == identifier } }
 
+    /// Returns the kind whose signature a file begins with.
+    package static func ofSignature(_ bytes: [UInt8]) -> MediaKind? {
+        bySignature.first { kind in
+            kind.signature.allSatisfy { part in
+                bytes.count >= part.offset + part.bytes.count && bytes[part.offset...].starts(with: part.bytes)
+            }
+        }
+    }
+
+    /// Returns the MIME type of files with this extension (without a dot, in any case), as most
+    /// origins send it, or nil for an unknown extension.
+    package static func mediaType(ofFileExtension name: String) -> String? { mediaTypeOfExtension[name.asciiLowercased] }
+
+    /// Returns the preferred file extension of a MIME type without parameters, in lower case, or nil
+    /// for an unknown type.
+    package static func fileExtension(ofMediaType essence: String) -> String? { extensionOfMediaType[essence] }
+
+    /// Whether files with this extension, in lower case, are media.
+    package static func isMediaExtension(_ name: String) -> Bool { mediaExtensions.contains(name) }
+
+    /// The types whose extensions differ from those of their kinds, and those of media without an
+    /// identifier. The first extension of a type is the preferred one, and the first type of an
+    /// extension is the usual one. They come before the kinds.
+    private static let pairs: [(type: String, extensions: [String])] = [
+        ("audio/mp4", ["m4a", "m4b", "cmfa"]), ("video/mp4", ["mp4", "cmfv"]), ("application/mp4", ["mp4", "cmft"]),
+        ("audio/webm", ["weba"]), ("audio/x-matroska", ["mka"]), ("video/ogg", ["ogv"]), ("video/iso.segment", ["m4s"]),
+        ("video/mpeg", ["mpg", "mpeg"]), ("video/x-flv", ["flv"]), ("video/x-ms-wmv", ["wmv"]), ("audio/x-ms-wma", ["wma"]),
+        ("application/ttml+xml", ["ttml"]), ("application/x-subrip", ["srt"]),
+    ]
+
+    private static let extensionOfMediaType = Dictionary(
+        pairs.map { ($0.type, $0.extensions[0]) } + all.flatMap { kind in kind.mediaTypes.map { ($0, kind.fileExtension) } },
+        uniquingKeysWith: { first, _ in first })
+    private static let mediaTypeOfExtension = Dictionary(
+        pairs.flatMap { pair in pair.extensions.map { ($0, pair.type) } }
+            + all.flatMap { kind in kind.mediaTypes.prefix(1).flatMap { type in kind.fileExtensions.map { ($0, type) } } },
+        uniquingKeysWith: { first, _ in first })
+    private static let mediaExtensions = playlistExtensions.union(
+        pairs.flatMap(\.extensions) + all.filter { !$0.isPlaylist }.flatMap(\.fileExtensions))
+    private static let bySignature = all.filter { !$0.signature.isEmpty }
+
     private static let byMediaType = Dictionary(
         all.flatMap { kind in kind.mediaTypes.map { ($0, kind) } }, uniquingKeysWith: { first, _ in first })
     private static let byFileExtension = Dictionary(
@@ -41,7 +95,7 @@ extension MediaKind {
         mediaTypes: [
             "audio/mpeg", "audio/mp3", "audio/x-mp3", "audio/mpeg3", "audio/x-mpeg3", "audio/mpg", "audio/x-mpg", "audio/x-mpeg",
         ],
-        fileExtensions: ["mp3"])
+        fileExtensions: ["mp3"], signature: [.text("ID3")])
     /// MPEG-4 audio in an `.m4a` file.
     package static let m4a = MediaKind(
         identifier: "com.apple.m4a-audio", mediaTypes: ["audio/x-m4a", "audio/m4a"], fileExtensions: ["m4a"])
@@ -59,36 +113,41 @@ extension MediaKind {
     /// WAV audio.
     package static let wav = MediaKind(
         identifier: "com.microsoft.waveform-audio", mediaTypes: ["audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave"],
-        fileExtensions: ["wav", "wave", "bwf"])
+        fileExtensions: ["wav", "wave", "bwf"], signature: [.text("RIFF"), .text("WAVE", at: 8)])
     /// AIFF audio.
     package static let aiff = MediaKind(
-        identifier: "public.aiff-audio", mediaTypes: ["audio/aiff", "audio/x-aiff"], fileExtensions: ["aiff", "aif"])
+        identifier: "public.aiff-audio", mediaTypes: ["audio/aiff", "audio/x-aiff"], fileExtensions: ["aiff", "aif"],
+        signature: [.text("FORM"), .text("AIFF", at: 8)])
     /// Compressed AIFF audio.
-    package static let aifc = MediaKind(identifier: "public.aifc-audio", mediaTypes: [], fileExtensions: ["aifc", "cdda"])
+    package static let aifc = MediaKind(
+        identifier: "public.aifc-audio", mediaTypes: [], fileExtensions: ["aifc", "cdda"], signature: [.text("FORM"), .text("AIFC", at: 8)])
     /// Core Audio Format.
     package static let caf = MediaKind(
-        identifier: "com.apple.coreaudio-format", mediaTypes: ["audio/x-caf"], fileExtensions: ["caf"])
+        identifier: "com.apple.coreaudio-format", mediaTypes: ["audio/x-caf"], fileExtensions: ["caf"], signature: [.text("caff")])
     /// FLAC audio.
     package static let flac = MediaKind(
-        identifier: "org.xiph.flac", mediaTypes: ["audio/flac", "audio/x-flac"], fileExtensions: ["flac"])
+        identifier: "org.xiph.flac", mediaTypes: ["audio/flac", "audio/x-flac"], fileExtensions: ["flac"], signature: [.text("fLaC")])
     /// AC-3 audio.
     package static let ac3 = MediaKind(
-        identifier: "public.ac3-audio", mediaTypes: ["audio/ac3", "audio/x-ac3"], fileExtensions: ["ac3"])
+        identifier: "public.ac3-audio", mediaTypes: ["audio/ac3", "audio/x-ac3"], fileExtensions: ["ac3"],
+        signature: [SignaturePart(bytes: [0x0B, 0x77])])
     /// Enhanced AC-3 audio.
     package static let eac3 = MediaKind(
-        identifier: "public.enhanced-ac3-audio", mediaTypes: ["audio/eac3", "audio/x-eac3"], fileExtensions: ["eac3", "ec3"])
+        identifier: "public.enhanced-ac3-audio", mediaTypes: ["audio/eac3", "audio/x-eac3"], fileExtensions: ["ec3", "eac3"])
     /// AMR audio.
     package static let amr = MediaKind(
-        identifier: "org.3gpp.adaptive-multi-rate-audio", mediaTypes: ["audio/amr"], fileExtensions: ["amr"])
+        identifier: "org.3gpp.adaptive-multi-rate-audio", mediaTypes: ["audio/amr"], fileExtensions: ["amr"], signature: [.text("#!AMR")])
     /// Sun audio.
-    package static let au = MediaKind(identifier: "public.au-audio", mediaTypes: ["audio/basic"], fileExtensions: ["au", "snd"])
-    /// Opus audio.
+    package static let au = MediaKind(
+        identifier: "public.au-audio", mediaTypes: ["audio/basic"], fileExtensions: ["au", "snd"], signature: [.text(".snd")])
+    /// Opus audio. The name of the codec is behind the header of the first Ogg page.
     package static let opus = MediaKind(
-        identifier: "org.xiph.opus", mediaTypes: ["audio/opus"], fileExtensions: ["opus"], isDoubtful: true)
+        identifier: "org.xiph.opus", mediaTypes: ["audio/opus"], fileExtensions: ["opus"], isDoubtful: true,
+        signature: [.text("OggS"), .text("OpusHead", at: 28)])
     /// Ogg audio.
     package static let ogg = MediaKind(
         identifier: "org.xiph.ogg-audio", mediaTypes: ["audio/ogg", "application/ogg", "video/ogg"], fileExtensions: ["ogg", "oga", "ogv"],
-        isDoubtful: true)
+        isDoubtful: true, signature: [.text("OggS")])
 
     private static let audio = [
         mp3, m4a, m4b,
@@ -116,10 +175,12 @@ extension MediaKind {
         identifier: "public.mpeg-2-transport-stream", mediaTypes: ["video/mp2t"], fileExtensions: ["ts", "m2ts"])
     /// AVI video.
     package static let avi = MediaKind(
-        identifier: "public.avi", mediaTypes: ["video/avi", "video/x-msvideo"], fileExtensions: ["avi"], isDoubtful: true)
+        identifier: "public.avi", mediaTypes: ["video/x-msvideo", "video/avi"], fileExtensions: ["avi"], isDoubtful: true,
+        signature: [.text("RIFF"), .text("AVI ", at: 8)])
     /// WebM media.
     package static let webm = MediaKind(
-        identifier: "org.webmproject.webm", mediaTypes: ["video/webm", "audio/webm"], fileExtensions: ["webm"], isDoubtful: true)
+        identifier: "org.webmproject.webm", mediaTypes: ["video/webm", "audio/webm"], fileExtensions: ["webm"], isDoubtful: true,
+        signature: [SignaturePart(bytes: [0x1A, 0x45, 0xDF, 0xA3])])
     /// Matroska media.
     package static let matroska = MediaKind(
         identifier: "org.matroska.mkv", mediaTypes: ["video/x-matroska", "video/matroska", "audio/x-matroska"],
@@ -135,7 +196,7 @@ extension MediaKind {
         mediaTypes: [
             "application/vnd.apple.mpegurl", "application/x-mpegurl", "application/mpegurl", "audio/mpegurl", "audio/x-mpegurl",
         ],
-        fileExtensions: ["m3u8", "m3u"], isPlaylist: true)
+        fileExtensions: ["m3u8", "m3u"], isPlaylist: true, signature: [.text("#EXTM3U")])
 
     private static let playlists = [
         hls,

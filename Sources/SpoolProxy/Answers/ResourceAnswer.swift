@@ -87,7 +87,7 @@ final class ResourceAnswer {
         options.followsRedirects =
             !fields.isSite
             || BrowserDestination(request[.secFetchDest]) == .other
-                && (range != nil || isMediaExtension(pathExtension(url: url.text)))
+                && (range != nil || MediaKind.isMediaExtension(pathExtension(url: url.text)))
         if request.has(.cacheControl) {
             options.request = CacheControl(request.fields)
         } else if let pragma = request[.pragma], CacheControl(pragma).noCache != nil {

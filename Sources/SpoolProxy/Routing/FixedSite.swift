@@ -32,7 +32,7 @@ package struct FixedSite: Sendable {
     /// Whether the request is for media, which are stored whatever the credentials are. A player
     /// asks for a range, and a page does not.
     private static func isForMedia(_ request: RequestHead) -> Bool {
-        request.has(.range) || isMediaExtension(pathExtension(url: request.path))
+        request.has(.range) || MediaKind.isMediaExtension(pathExtension(url: request.path))
     }
 
     /// Whether a method changes nothing at the origin (RFC 9110 §9.2.1).

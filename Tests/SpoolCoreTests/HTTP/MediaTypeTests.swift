@@ -54,6 +54,30 @@ import Testing
         #expect(fileExtension(url: url, contentType: contentType) == expected)
     }
 
+    @Test(
+        arguments: [
+            ("mp4", "video/mp4"), ("m4a", "audio/mp4"), ("M4B", "audio/mp4"), ("cmft", "application/mp4"), ("avi", "video/x-msvideo"),
+            ("ogg", "audio/ogg"), ("ogv", "video/ogg"), ("weba", "audio/webm"), ("mka", "audio/x-matroska"), ("ec3", "audio/eac3"),
+            ("m3u8", "application/vnd.apple.mpegurl"), ("m4s", "video/iso.segment"), ("srt", "application/x-subrip"), ("aifc", nil),
+            ("txt", nil), ("", nil),
+        ] as [(String, String?)])
+    func `an extension has the type that most origins send`(name: String, type: String?) {
+        #expect(MediaKind.mediaType(ofFileExtension: name) == type)
+    }
+
+    @Test func `the lists of media types and the table of kinds agree`() {
+        for kind in MediaKind.all {
+            #expect(MediaKind.ofIdentifier(kind.identifier) == kind && MediaKind.ofFileExtension(kind.fileExtension) == kind)
+            for type in kind.mediaTypes {
+                #expect(MediaKind.ofMediaType(type) == kind)
+                let name = MediaKind.fileExtension(ofMediaType: type) ?? ""
+                // A playlist of another kind than HLS and DASH is stored like any text.
+                #expect(MediaKind.isMediaExtension(name) || kind.isPlaylist, "\(type)")
+                #expect(MediaKind.mediaType(ofFileExtension: name) != nil, "\(type)")
+            }
+        }
+    }
+
     @Test func `the extension of a mutated URL is always short and plain`() {
         mutate(["https://e.com/a/movie.mp4?x=1", "/a.b.c", "watch.php"]) { url in
             let ending = fileExtension(url: url, contentType: nil)
