@@ -202,26 +202,6 @@ public final class MediaCache: Sendable {
     }
 }
 
-extension CacheError {
-    /// Creates the public error for an error of the store.
-    package init(_ error: StoreError, key: ResourceKey?) {
-        let code: Code =
-            switch error {
-            case .locked, .readOnly: .storeLocked
-            case .closed, .suspended: .closed
-            case .transformFailed: .transform
-            case .key: .key
-            case .full, .tooLarge, .corrupt, .formatTooNew, .formatTooOld, .index, .io: .store
-            }
-        self.init(code, "\(error)", key: key, cause: error)
-        switch error {
-        case .corrupt(let damaged, _): self.key = damaged
-        case .io(let system): cause = system
-        default: break
-        }
-    }
-}
-
 extension MediaCache {
     /// Descriptions of the broken invariants of the sessions, for simulations, which check them
     /// after every step.

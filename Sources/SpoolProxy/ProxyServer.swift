@@ -95,7 +95,7 @@ public final class ProxyServer: LoopbackEndpoint {
             }
             onLoops(every: .seconds(RecentTraffic.stepSeconds)) { [traffic, weak cache, weak listing] in
                 if let cache { traffic.end(cache.statistics) }
-                listing?.rest()
+                listing?.releaseUnused()
             }
         } catch {
             state.withLock { $0 = State() }

@@ -37,40 +37,6 @@ package struct HitVersion: Hashable, Sendable {
     package var revision: UInt64
 }
 
-/// A weak reference to the session of a resource that a door keeps from one request to the next, so
-/// that a hit needs no look-up.
-package struct SessionLink: Sendable {
-    fileprivate weak var session: ResourceSession?
-
-    /// Creates a link to no session.
-    package init() {}
-}
-
-extension Engine {
-    /// Returns a reader of bytes that can be sent at once.
-    ///
-    /// - Parameter link: The reference that the door keeps. The call updates it.
-    /// - Returns: The hit, or nil if anything has to be waited for, fetched or decided first.
-    func hit(
-        _ link: inout SessionLink, key: ResourceKey, url: MediaURL, spec: RangeHeader.Spec?, policy: CachePolicy, max: Int64
-    ) -> StoredHit? {
-        guard configuration.contentTransform == nil else { return nil }
-        if let session = link.session {
-            if let hit = session.hit(spec, url: url, policy: policy, max: max) { return hit }
-            guard session.isDetached else { return nil }
-        }
-        link.session = sessions.withLock { $0.peek(key) }
-        return link.session?.hit(spec, url: url, policy: policy, max: max)
-    }
-}
-
-extension Configuration {
-    func policy(for url: MediaURL, _ asked: CachePolicy?) -> CachePolicy {
-        let policy = asked ?? freshness.policy
-        return policy == .preferStored && playlistExtensions.contains(pathExtension(url: url.text)) ? .standard : policy
-    }
-}
-
 extension ResourceSession {
     /// Whether the session was taken out of the table or has ended.
     var isDetached: Bool {
@@ -91,7 +57,7 @@ extension ResourceSession {
         }
     }
 
-    fileprivate func hit(_ spec: RangeHeader.Spec?, url: MediaURL, policy: CachePolicy, max: Int64) -> StoredHit? {
+    func hit(_ spec: RangeHeader.Spec?, url: MediaURL, policy: CachePolicy, max: Int64) -> StoredHit? {
         let wallNow = wallNow
         let hit = state.withLock { state -> StoredHit? in
             guard !state.isDetached, let file = state.file, let descriptor = file.descriptor else { return nil }

@@ -86,7 +86,7 @@ package final class ResourceListing: Sendable {
     }
 
     /// Releases a table that nobody has used for a minute.
-    package func rest() {
+    package func releaseUnused() {
         let now = now
         state.withLock { state in
             if case .made(let made) = state, now - made.lastUse > Self.keptTime { state = .none }

@@ -65,8 +65,8 @@ extension LoaderCore {
         case .identifier(let identifier): found(generation, representation, identifier)
         case .undecided: found(generation, representation, nil)
         case .playlist: fallBack(.playlist)
-        case .notMedia(let type): isNotMedia(type)
-        case .unsupported(let kind): isUnsupported(kind)
+        case .notMedia(let type): removePage(type)
+        case .unsupported(let kind): refuseContainer(kind)
         }
     }
 
@@ -111,7 +111,7 @@ extension LoaderCore {
         if let coding = representation.contentCoding, !coding.equalsIgnoringCase("identity"), !coding.isEmpty {
             return fallBack(.contentCoding(coding))
         }
-        guard let length = representation.length else { return hasNoLength(representation) }
+        guard let length = representation.length else { return redirectOpenEnded(representation) }
         guard length > 0 else {
             return discoveryFailed(CacheError(.notMedia, "the origin answered with an empty body", key: source.key))
         }
@@ -128,9 +128,9 @@ extension LoaderCore {
         leaveDiscovery(explicitly: false)
     }
 
-    /// Sends the player away, because content information without a length does not exist. The
-    /// proxy passes a body without length on and stores it. A live stream has no use of that.
-    private func hasNoLength(_ representation: Representation) {
+    /// Redirects the player: AVFoundation takes no content information without a length. The proxy
+    /// passes a body without length on and stores it. A live stream plays from its original URL.
+    private func redirectOpenEnded(_ representation: Representation) {
         guard source.storesOpenEndedBodies, !OpenEndedBody.isLive(representation), let place = source.proxyRoute?() else {
             return fallBack(.unknownLength)
         }
@@ -141,7 +141,7 @@ extension LoaderCore {
     /// Removes a page that replaced media, such as that of a hotel's network, so that it is not
     /// kept as the media. A page that came while media are stored is a temporary error, and the
     /// media stay.
-    private func isNotMedia(_ type: String) {
+    private func removePage(_ type: String) {
         if discovery?.reader.readsPage != true {
             cache.remove(source.key) { [log] result in
                 if case .failure(let error) = result { log.failed(error) }
@@ -153,7 +153,7 @@ extension LoaderCore {
 
     /// Ends the requests of a container that the system does not open, before the player receives
     /// bytes that it cannot use. A hint of the app (`contentTypeKey`) skips this check.
-    private func isUnsupported(_ kind: MediaKind) {
+    private func refuseContainer(_ kind: MediaKind) {
         let words = "AVFoundation on this system opens no .\(kind.fileExtension) files (\(kind.identifier)); offer another format"
         discoveryFailed(CacheError(.unsupportedMedia, words, key: source.key))
     }
