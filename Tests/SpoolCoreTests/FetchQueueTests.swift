@@ -136,7 +136,7 @@ import Testing
 
     @Test func `random queues exceed no limit, lose no request and leave no usable slot empty`() {
         for seed in UInt64(1)...200 {
-            var numbers = Numbers(state: seed)
+            var numbers = SeededGenerator(seed: seed)
             let (total, perHost) = (Int.random(in: 1...8, using: &numbers), Int.random(in: 1...4, using: &numbers))
             var queue = FetchQueue(total: total, perHost: perHost)
             var open: Set<UInt64> = []
@@ -162,19 +162,6 @@ import Testing
                     #expect(!hasRoom || !queue.queue.contains { $0.host == host && $0.priority == .playing })
                 }
             }
-        }
-    }
-
-    /// A SplitMix64 generator.
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            return word ^ (word >> 31)
         }
     }
 }

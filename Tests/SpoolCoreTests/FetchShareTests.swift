@@ -162,7 +162,7 @@ import Testing
     /// Some clients drip, some are fast, and all ask for more than they can have.
     @Test func `random clients exceed no bound, and none of them keeps another from its first request`() {
         for seed in UInt64(1)...150 {
-            var numbers = Numbers(state: seed)
+            var numbers = SeededGenerator(seed: seed)
             let total = [4, 8, 16].randomElement(using: &numbers) ?? 8
             var history = History(queue: FetchQueue(total: total, perHost: total), clients: Int.random(in: 1...4, using: &numbers))
             for _ in 0..<300 { history.step(using: &numbers) }
@@ -180,7 +180,7 @@ import Testing
 
         init(queue: FetchQueue, clients: Int) { (self.queue, self.clients) = (queue, clients) }
 
-        mutating func step(using numbers: inout Numbers) {
+        mutating func step(using numbers: inout SeededGenerator) {
             switch Int.random(in: 0..<6, using: &numbers) {
             case 0, 1, 2:
                 let client = UInt8.random(in: 0..<UInt8(clients), using: &numbers)
@@ -202,7 +202,7 @@ import Testing
         }
 
         /// Requests with an even number are fast; half of the others wait for their client.
-        private mutating func pass(_ time: Nanoseconds, using numbers: inout Numbers) {
+        private mutating func pass(_ time: Nanoseconds, using numbers: inout SeededGenerator) {
             let before = now
             now = now + time
             for entry in queue.active {
@@ -228,19 +228,6 @@ import Testing
             }
             let waits = queue.queue.contains { $0.priority == .playing && counts[$0.client] == nil }
             if waits, queue.active.count < queue.ceiling + queue.share { faults.append("a client has no request") }
-        }
-    }
-
-    /// A SplitMix64 generator.
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            return word ^ (word >> 31)
         }
     }
 }

@@ -42,7 +42,7 @@ final class TableOrigin: Transport {
     var asked: [Asked] { state.withLock { $0.asked } }
 
     func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
-        let transfer = TableTransfer(lane)
+        let transfer = LaneTransfer(receiver, lane)
         lane.post { [self] in
             let body = TableOrigin.read(request.body)
             let (answered, content) = respond(to: request, body)
@@ -51,7 +51,7 @@ final class TableOrigin: Transport {
                 receiver.interimReceived(ResponseHead(status: 103, fields: ["Link": hint]))
                 head.fields["103 Link"] = nil
             }
-            transfer.deliver(head, request.method == "HEAD" || [204, 304].contains(head.status) ? [] : content, to: receiver)
+            transfer.send(head, request.method == "HEAD" || [204, 304].contains(head.status) ? [] : content)
         }
         return transfer
     }
@@ -105,42 +105,4 @@ final class TableOrigin: Transport {
         guard value.hasPrefix("@"), let seconds = Int64(value.dropFirst()) else { return value }
         return HTTPDate.format(Timestamp(seconds: date.seconds + seconds))
     }
-}
-
-private final class TableTransfer: Transfer, @unchecked Sendable {
-    // Safe to share: `state` is used on the lane only.
-    private let lane: DiskLane
-    private var rest: [UInt8] = []
-    private var receiver: (any TransferReceiver)?
-
-    init(_ lane: DiskLane) { self.lane = lane }
-
-    func deliver(_ head: ResponseHead, _ body: [UInt8], to receiver: any TransferReceiver) {
-        self.receiver = receiver
-        rest = body
-        receiver.headReceived(head)
-        offer()
-    }
-
-    private func offer() {
-        guard let receiver else { return }
-        if !rest.isEmpty {
-            switch rest.withUnsafeBytes({ receiver.bodyReceived($0) }) {
-            case .taken: rest = []
-            case .pause: return receiver.batchEnded()
-            case .enough: return end(.cancelled)
-            }
-            receiver.batchEnded()
-        }
-        end(.complete)
-    }
-
-    private func end(_ end: TransferEnd) {
-        receiver?.finished(end)
-        receiver = nil
-    }
-
-    func resume() { lane.post { [self] in offer() } }
-
-    func cancel() { lane.post { [self] in end(.cancelled) } }
 }

@@ -19,7 +19,7 @@ final class LiveTransport: Transport {
     private static let firstParts = 8
 
     private struct Held {
-        let answer: Answer
+        let answer: LaneTransfer
         let url: String
         let parts: Int
     }
@@ -91,7 +91,7 @@ final class LiveTransport: Transport {
     // MARK: Transport
 
     func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
-        let answer = Answer(receiver, lane)
+        let answer = LaneTransfer(receiver, lane)
         let parts = Self.neededParts(request.url)
         let isHeld = state.withLock { state in
             state.asked += 1
@@ -127,16 +127,20 @@ final class LiveTransport: Transport {
         return segment * partsOfSegment + part + 1
     }
 
-    private func begin(_ answer: Answer, _ url: String) {
+    private func begin(_ answer: LaneTransfer, _ url: String) {
         let fault = fault
         let (status, type, body) = content(url, isLost: fault != nil)
         lane.post {
             switch fault {
-            case nil: answer.send(status, type, body)
+            case nil: answer.send(Self.head(status, type, body), body)
             case .unreachable: answer.end(.failed(.unreachable("the origin is away")))
-            case .refused: answer.send(503, "text/plain", Array("busy".utf8))
+            case .refused: answer.send(Self.head(503, "text/plain", Array("busy".utf8)), Array("busy".utf8))
             }
         }
+    }
+
+    private static func head(_ status: Int, _ type: String, _ body: [UInt8]) -> ResponseHead {
+        ResponseHead(status: status, fields: ["Content-Type": type, "Content-Length": String(body.count)])
     }
 
     /// - Parameter isLost: Whether the answer does not arrive.
@@ -159,49 +163,5 @@ final class LiveTransport: Transport {
             return (200, "application/vnd.apple.mpegurl", Array(playlist(Int(rendition) ?? 0, published).utf8))
         default: return (200, "video/mp4", Self.content(of: url))
         }
-    }
-
-    /// One answer.
-    private final class Answer: Transfer {
-        private let receiver: any TransferReceiver
-        private let lane: DiskLane
-        private let rest = Locked<(bytes: [UInt8], isOver: Bool)>(([], false))
-
-        init(_ receiver: any TransferReceiver, _ lane: DiskLane) {
-            self.receiver = receiver
-            self.lane = lane
-        }
-
-        func send(_ status: Int, _ type: String, _ body: [UInt8]) {
-            guard !rest.withLock({ $0.isOver }) else { return }
-            rest.withLock { $0.bytes = body }
-            receiver.headReceived(ResponseHead(status: status, fields: ["Content-Type": type, "Content-Length": String(body.count)]))
-            offer()
-        }
-
-        private func offer() {
-            let (bytes, isOver) = rest.withLock { $0 }
-            guard !isOver else { return }
-            if !bytes.isEmpty {
-                switch bytes.withUnsafeBytes({ receiver.bodyReceived($0) }) {
-                case .pause: return
-                case .enough: return end(.cancelled)
-                case .taken: rest.withLock { $0.bytes = [] }
-                }
-            }
-            receiver.batchEnded()
-            end(.complete)
-        }
-
-        func end(_ end: TransferEnd) {
-            let isFirst = rest.withLock { rest in
-                defer { rest.isOver = true }
-                return !rest.isOver
-            }
-            if isFirst { receiver.finished(end) }
-        }
-
-        func resume() { lane.post { self.offer() } }
-        func cancel() { lane.post { self.end(.cancelled) } }
     }
 }

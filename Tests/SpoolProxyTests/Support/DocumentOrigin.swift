@@ -75,67 +75,17 @@ final class DocumentOrigin: Transport {
             state.asked.append(request)
             return (state.documents[request.url], state.isReachable)
         }
-        let transfer = Answer(receiver, lane)
+        let transfer = LaneTransfer(receiver, lane)
         lane.post {
             guard isReachable else { return transfer.end(.failed(.unreachable("the origin is stopped"))) }
             if let failure = document?.failure { return transfer.end(.failed(failure)) }
-            transfer.begin(document ?? .missing, request)
+            let (head, body) = (document ?? .missing).answer(to: request)
+            transfer.send(head, body)
         }
         return transfer
     }
 
     func close() { lane.shutdown() }
-
-    /// One answer. A lane hands its parts over, one after the other.
-    private final class Answer: Transfer {
-        private struct State {
-            var rest: [UInt8] = []
-            var isOver = false
-        }
-
-        private let receiver: any TransferReceiver
-        private let lane: DiskLane
-        private let state = Locked(State())
-
-        init(_ receiver: any TransferReceiver, _ lane: DiskLane) {
-            self.receiver = receiver
-            self.lane = lane
-        }
-
-        func begin(_ document: Document, _ request: OriginRequest) {
-            guard !state.withLock({ $0.isOver }) else { return }
-            let (head, body) = document.answer(to: request)
-            state.withLock { $0.rest = body }
-            receiver.headReceived(head)
-            send()
-        }
-
-        private func send() {
-            let rest = state.withLock { $0.isOver ? nil : $0.rest }
-            guard let rest else { return }
-            if !rest.isEmpty {
-                switch rest.withUnsafeBytes({ receiver.bodyReceived($0) }) {
-                case .pause: return
-                case .enough: return end(.cancelled)
-                case .taken: state.withLock { $0.rest = [] }
-                }
-            }
-            receiver.batchEnded()
-            end(.complete)
-        }
-
-        func end(_ end: TransferEnd) {
-            let isFirst = state.withLock { state in
-                defer { state.isOver = true }
-                return !state.isOver
-            }
-            if isFirst { receiver.finished(end) }
-        }
-
-        func resume() { lane.post { self.send() } }
-
-        func cancel() { lane.post { self.end(.cancelled) } }
-    }
 }
 
 extension DocumentOrigin.Document {
