@@ -95,7 +95,12 @@ var targets: [Target] = [
     // The HTTP door
     module("SpoolServer", ["SpoolCore", "SpoolLibc", "SpoolSystem"]),
     module("SpoolManifests", ["SpoolCore"]),
-    module("SpoolProxy", exclude: ["Pages/Status"], ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolManifests", "Spool"]),
+    module("SpoolProxy", ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolManifests", "Spool"]),
+
+    // The pages, reports and commands of a program that runs the HTTP door; apps do without
+    module(
+        "SpoolDashboard", exclude: ["Pages/Status"],
+        ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolStore", "SpoolManifests", "Spool", "SpoolProxy"]),
 
     // The AVFoundation door
     module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool", "SpoolProxy"] + avFoundation),
@@ -111,7 +116,8 @@ var targets: [Target] = [
     .executableTarget(
         name: "SpoolCommand",
         dependencies: [
-            "Spool", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin", "SpoolStore", "SpoolCore", "SpoolLibc", "SpoolSystem",
+            "Spool", "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin", "SpoolStore", "SpoolCore",
+            "SpoolLibc", "SpoolSystem",
         ],
         swiftSettings: settings),
 
@@ -140,8 +146,14 @@ var targets: [Target] = [
     tests(
         "SpoolProxyTests",
         [
-            "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolLibc", "SpoolSystem", "SpoolCore",
-            "SpoolTestSupport", "SpoolTesting",
+            "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolLibc",
+            "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting",
+        ]),
+    tests(
+        "SpoolDashboardTests",
+        [
+            "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolLibc",
+            "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting",
         ]),
     tests("SpoolCommandTests", ["SpoolCommand", "SpoolLibc", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
     // Written as the tests of an app: they see the public declarations of the products only.

@@ -166,6 +166,9 @@ public final class MediaCache: Sendable {
         ResourceCatalog(engine: engine).list(after: key, limit: limit, done)
     }
 
+    /// The states of all sessions now, in any order.
+    package var liveStatuses: [ResourceStatus.Live] { engine.sessions.withLock { $0.all }.map(\.liveStatus) }
+
     // MARK: Removing
 
     /// Ends the session of a key, and removes the resource and its pin from the store.

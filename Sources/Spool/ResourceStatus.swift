@@ -49,12 +49,12 @@ public struct ResourceStatus: Hashable, Sendable {
 
     /// The state of the session, which is newer than the index.
     package struct Live: Sendable {
-        var key: ResourceKey
-        var url: String
-        var representation: Representation?
-        var stored: ByteRangeSet?
-        var readers: Int
-        var fetches: Int
-        var passReason: NotStoredReason?
+        package var key: ResourceKey
+        package var url: String
+        package var representation: Representation?
+        package var stored: ByteRangeSet?
+        package var readers: Int
+        package var fetches: Int
+        package var passReason: NotStoredReason?
     }
 }

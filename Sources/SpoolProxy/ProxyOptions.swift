@@ -9,9 +9,6 @@ public struct ProxyOptions: Sendable {
     /// The first path segment that every request must have, or nil for none. It is required for an
     /// address that is not loopback.
     public var token: String?
-    /// The token for commands at `/_spool/api/` (POST) from programs on this machine, or nil to
-    /// disable commands.
-    public var commandToken: String?
     /// The site that the proxy stands in for (`https://example.com`), or nil for the URL forms of a
     /// general proxy.
     public var fixedOrigin: String?
@@ -37,11 +34,6 @@ public struct ProxyOptions: Sendable {
     /// The longest body of a request that is forwarded to the fixed origin, in bytes. The default
     /// of 4 GiB allows a film. A body is never held as a whole.
     public var passedBodyBytes: Int64 = 4 << 30
-    /// The tracks that the status page offers to play.
-    public var demoTracks: [DemoTrack] = []
-    /// The address of the switches of a demo's origin (`http://127.0.0.1:8082`), or nil. The status
-    /// page may ask it.
-    package var demoSwitches: String?
     /// Called at the end of each response, on the proxy's thread. Use it for access logs.
     public var onResponse: (@Sendable (ProxyRecord) -> Void)?
 
@@ -82,18 +74,4 @@ public struct ProxyRecord: Sendable {
     public var milliseconds: Double
     /// The reason for a short or missing body, or nil for a complete response.
     public var problem: String?
-}
-
-/// A track to play on the status page.
-public struct DemoTrack: Hashable, Sendable {
-    /// The title that the page shows.
-    public var title: String
-    /// The original URL.
-    public var url: String
-
-    /// Creates a track.
-    public init(title: String, url: String) {
-        self.title = title
-        self.url = url
-    }
 }

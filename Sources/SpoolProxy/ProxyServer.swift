@@ -24,12 +24,8 @@ public final class ProxyServer: LoopbackEndpoint {
     private let rules: ProxyTargetRules
     private let sites: SitePolicy
     private let guards: LoopGuard
-    /// The first segment below `/_spool/` where strangers or a site's scripts reach the pages, or
-    /// nil. The scripts of a site share the proxy's browser origin, and must not be able to read
-    /// the proxy's own pages.
-    private let pageSecret: String?
-    private let traffic = RecentTrafficRecord()
-    private let listing: ResourceListing
+    /// Makes the pages below `/_spool/` at each start, or nil without such pages.
+    private let ownPages: (@Sendable (ProxyPlace) -> any OwnPages)?
     private let state = Locked(State())
 
     private struct State {
@@ -38,8 +34,8 @@ public final class ProxyServer: LoopbackEndpoint {
         /// Whether the proxy runs or is being started.
         var isStarted = false
         var server: HTTPServer?
-        /// The streams of the open status pages.
-        var events: PageEvents?
+        /// The pages below `/_spool/`.
+        var pages: (any OwnPages)?
         /// The threads of the proxy's loops. The first one accepts connections.
         var threads: [LoopThread] = []
         var port: UInt16?
@@ -53,10 +49,20 @@ public final class ProxyServer: LoopbackEndpoint {
     ///
     /// - Throws: `.configuration` when the options are invalid, or when an address that other
     ///   machines can reach has no token.
-    public init(cache: MediaCache, options: ProxyOptions = ProxyOptions()) throws(CacheError) {
+    public convenience init(cache: MediaCache, options: ProxyOptions = ProxyOptions()) throws(CacheError) {
+        try self.init(cache: cache, options: options, ownPages: nil)
+    }
+
+    /// Creates a proxy with pages of its own, which does not listen yet.
+    ///
+    /// - Parameter ownPages: Makes the pages below `/_spool/` at each start.
+    /// - Throws: As `init(cache:options:)`.
+    package init(
+        cache: MediaCache, options: ProxyOptions, ownPages: (@Sendable (ProxyPlace) -> any OwnPages)?
+    ) throws(CacheError) {
         self.cache = cache
         self.options = options
-        listing = ResourceListing(cache)
+        self.ownPages = ownPages
         guard ProxyOptions.loopCounts.contains(options.loopCount) else {
             let bounds = ProxyOptions.loopCounts
             throw CacheError(
@@ -65,10 +71,6 @@ public final class ProxyServer: LoopbackEndpoint {
         rules = try ProxyTargetRules(options)
         sites = try SitePolicy(allowsAll: options.allowsForeignSites, allowed: options.allowedSites)
         guards = LoopGuard(options: options, names: cache.nameInVia())
-        let random = cache.environment.random
-        // Without a token, a proxy before this one would show the pages to strangers.
-        let isOpen = options.fixedOrigin != nil || (options.fronts != nil && options.token == nil)
-        pageSecret = !isOpen ? nil : String(random.next(), radix: 36) + String(random.next(), radix: 36)
     }
 
     /// Starts listening, and returns once connections are accepted. May be called again after
@@ -84,19 +86,16 @@ public final class ProxyServer: LoopbackEndpoint {
         guard isFirst else { throw CacheError(.configuration, "the proxy runs already; stop it before you start it again") }
         do throws(SystemError) {
             let threads = try makeThreads()
-            let (server, events, visits) = server(on: threads.map(\.loop))
+            let (server, pages, visits) = server(on: threads.map(\.loop))
             let addresses = try listen(server)
             let bound = cache.bounds.set(rules.reach)
             let hosts = hosts(listening: addresses)
             state.withLock {
                 $0 = State(
-                    visits: visits, isStarted: true, server: server, events: events, threads: threads, port: addresses.first?.port,
+                    visits: visits, isStarted: true, server: server, pages: pages, threads: threads, port: addresses.first?.port,
                     hosts: hosts, bound: bound)
             }
-            onLoops(every: .seconds(RecentTraffic.stepSeconds)) { [traffic, weak cache, weak listing] in
-                if let cache { traffic.end(cache.statistics) }
-                listing?.releaseUnused()
-            }
+            if pages != nil { onLoops(every: .seconds(ProxyPlace.turnSeconds)) { [weak pages] in pages?.turn() } }
         } catch {
             state.withLock { $0 = State() }
             // The system error for an address in use contains advice already.
@@ -154,7 +153,7 @@ public final class ProxyServer: LoopbackEndpoint {
         }
     }
 
-    private func server(on loops: [EventLoop]) -> (HTTPServer, PageEvents, ProxyVisits?) {
+    private func server(on loops: [EventLoop]) -> (HTTPServer, (any OwnPages)?, ProxyVisits?) {
         let environment = cache.environment
         var serverOptions = ServerOptions(wallNow: { environment.time.wallNow })
         serverOptions.maximumConnections = options.maximumConnections
@@ -165,32 +164,20 @@ public final class ProxyServer: LoopbackEndpoint {
         if site != nil { serverOptions.requestLimits.takenBodyBytes = options.passedBodyBytes }
         serverOptions.coldReads = ColdReads(lane: environment.dataLanes[0])
         serverOptions.onResponse = options.onResponse.map { Self.recorder($0, rules) }
-        let playPath: @Sendable (String) -> String? = { [rules] in rules.proxied($0, prefix: prefix) }
-        // The pages of a fixed origin have the address of the status page, so their scripts could
-        // do the same as its own.
-        let actions =
-            options.commandToken == nil || site != nil
-            ? nil : PageActions(cache: cache, cookiePath: prefix + ownPath) { playPath($0) != nil }
-        let events = PageEvents(cache: cache) { actions?.jobChanges ?? 0 }
-        actions?.onChange { [weak events] in events?.changed() }
-        let pages = OwnPages(
-            cache: cache, listing: listing, demoTracks: options.demoTracks, demoSwitches: options.demoSwitches, secret: pageSecret,
-            actions: actions, loops: loops.map(\.times),
-            traffic: traffic, events: events, playPath: playPath)
-        let admin = options.commandToken.map { AdminAPI(cache: cache, token: $0, actions: actions, changed: { events.changed() }) }
+        let place = ProxyPlace(prefix: prefix, loops: loops.map(\.times)) { [rules] in rules.proxied($0, prefix: prefix) }
+        let pages = ownPages?(place)
         let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: serverOptions.wallNow)
-        let strangers = Strangers(
-            cache: cache, events: events, isExpected: options.fronts != nil, site: rules.fixedOrigin)
+        let strangers = Strangers(cache: cache, pages: pages, isExpected: options.fronts != nil, site: rules.fixedOrigin)
         // Without a token, each path has a meaning already.
         let visits = options.token == nil || site != nil ? nil : ProxyVisits()
         let handlers = loops.indices.map { index -> any Handler in
             let router = ProxyRouter(
-                cache: cache, rules: rules, pages: pages, prefix: prefix, admin: admin, sites: sites, loops: guards, site: site,
+                cache: cache, rules: rules, pages: pages, prefix: prefix, sites: sites, loops: guards, site: site,
                 manifests: manifests, strangers: strangers, wallNow: serverOptions.wallNow)
             return visits.map { VisitRouter(main: router, mainPrefix: prefix, visits: $0, loop: index) } ?? router
         }
         let others = zip(loops, handlers).dropFirst().map { (loop: $0, handler: $1) }
-        return (HTTPServer(loop: loops[0], options: serverOptions, handler: handlers[0], others: others), events, visits)
+        return (HTTPServer(loop: loops[0], options: serverOptions, handler: handlers[0], others: others), pages, visits)
     }
 
     /// Begins to serve a player with settings of its own.
@@ -200,16 +187,15 @@ public final class ProxyServer: LoopbackEndpoint {
     package func visit(_ settings: VisitSettings) -> ProxyVisit? {
         let (known, loopCount) = state.withLock { ($0.visits, $0.threads.count) }
         guard let visits = known else { return nil }
-        let token = randomWord()
+        let token = cache.environment.random.word()
         let (rules, prefix, time) = (rules.with(token: token), "/\(token)/", cache.environment.time)
         let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: { time.wallNow })
-        let pages = OwnPages(cache: cache, listing: listing, demoTracks: [], secret: nil) { _ in nil }
-        let strangers = Strangers(cache: cache, events: nil, isExpected: options.fronts != nil, site: nil)
+        let strangers = Strangers(cache: cache, pages: nil, isExpected: options.fronts != nil, site: nil)
         visits.begin(
             token,
             (0..<loopCount).map { _ in
                 ProxyRouter(
-                    cache: cache, rules: rules, pages: pages, prefix: prefix, admin: nil, sites: sites, loops: guards, site: nil,
+                    cache: cache, rules: rules, pages: nil, prefix: prefix, sites: sites, loops: guards, site: nil,
                     manifests: manifests, strangers: strangers, visit: settings, wallNow: { time.wallNow })
             })
         return ProxyVisit(token: token, server: self, visits: visits)
@@ -228,14 +214,9 @@ public final class ProxyServer: LoopbackEndpoint {
     package func echo() -> ProxyEcho? {
         let (known, loopCount) = state.withLock { ($0.visits, $0.threads.count) }
         guard let visits = known else { return nil }
-        let (token, word) = (randomWord(), randomWord())
+        let (token, word) = (cache.environment.random.word(), cache.environment.random.word())
         visits.begin(token, Array(repeating: EchoHandler(word: word), count: loopCount))
         return ProxyEcho(word: word, token: token, server: self, visits: visits)
-    }
-
-    private func randomWord() -> String {
-        let random = cache.environment.random
-        return String(random.next(), radix: 36) + String(random.next(), radix: 36)
     }
 
     /// Closes the listener and every connection, and returns once that is done. Idempotent. The
@@ -247,12 +228,12 @@ public final class ProxyServer: LoopbackEndpoint {
     ///
     /// - Parameter grace: The longest time for these answers. The rest is cut off after it.
     package func stop(grace: Nanoseconds) {
-        let (server, events, threads, bound) = state.withLock { state in
+        let (server, pages, threads, bound) = state.withLock { state in
             defer { state = State() }
-            return (state.server, state.events, state.threads, state.bound)
+            return (state.server, state.pages, state.threads, state.bound)
         }
         // These answers would last until the end of `grace`.
-        events?.end()
+        pages?.end()
         guard let server, let first = threads.first else { return }
         // The loops run until each of them has stopped.
         first.wait { done in server.stop(grace: grace) { withExtendedLifetime(threads) { done() } } }
@@ -274,15 +255,6 @@ public final class ProxyServer: LoopbackEndpoint {
     /// The hosts by which players on this machine reach the proxy, the best one first. Empty while
     /// the proxy does not listen.
     package var hosts: [String] { state.withLock { $0.hosts } }
-
-    /// The URL of the status page, or nil while the proxy does not listen. With a fixed origin the
-    /// URL contains a secret, which hides the page from the site's scripts.
-    public var pageURL: String? {
-        baseURL.map { $0 + ownPath }
-    }
-
-    /// The path of the status page below the address of the proxy.
-    private var ownPath: String { ProxiedPath.ownPrefix + (pageSecret.map { "\($0)/" } ?? "") }
 
     /// Returns the URL by which a player gets the resource through the proxy.
     ///

@@ -16,13 +16,14 @@ enum ModuleMap {
         "SpoolAdoption": ["SpoolCore"],
         "Spool": ["SpoolMedia", "SpoolAdoption", "SpoolStore", "SpoolOrigin", "SpoolURLSession", "SpoolManifests"],
         "SpoolProxy": ["Spool", "SpoolServer"],
+        "SpoolDashboard": ["SpoolProxy"],
         "SpoolAVFoundation": ["SpoolProxy", "AVFoundation"],
         // The double for Linux, which lies among the tests.
         "AVFoundation": ["SpoolSystem"],
         "SpoolTesting": ["Spool"],
         // The parts that only our own tests need.
         "SpoolTestSupport": ["SpoolTesting"],
-        "SpoolCommand": ["SpoolProxy"],
+        "SpoolCommand": ["SpoolDashboard"],
         "SpoolCrashTest": ["SpoolTestSupport"],
         "SpoolBenchmarks": ["SpoolProxy", "SpoolAVFoundation", "SpoolTesting"],
     ]

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDashboard
 import SpoolOrigin
 import SpoolProxy
 import SpoolServer
@@ -13,7 +14,7 @@ import Testing
 
     private func world(
         _ resources: [VirtualResource], script: @escaping OriginScript = { _, _ in .correct }, isBehind: Bool = true,
-        options: (inout ProxyOptions) -> Void = { _ in }
+        commandToken: String? = nil, options: (inout ProxyOptions) -> Void = { _ in }
     ) throws -> ProxyWorld {
         try ProxyWorld(
             resources, script: script,
@@ -25,13 +26,14 @@ import Testing
                 $0.token = "t0ken"
                 if isBehind { $0.fronts = FrontProxies() }
                 options(&$0)
-            })
+            },
+            dashboard: { $0.commandToken = commandToken })
     }
 
     @Test(arguments: [true, false], ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
     func `a client of another proxy gets resources, and no page, command or private address`(isBehind: Bool, field: String) throws {
         let film = VirtualResource.film()
-        let world = try world([film], isBehind: isBehind) { $0.commandToken = "command" }
+        let world = try world([film], isBehind: isBehind, commandToken: "command")
         defer { world.stop() }
         let fields: HTTPFields = [HTTPFields.Name(field): "198.51.100.7"]
         #expect(try world.get("/t0ken" + film.target, fields).status == 200)
@@ -99,7 +101,7 @@ import Testing
         defer { named.stop() }
         // Without a token, the page has a secret address.
         #expect(try named.get("/_spool/api/resources").status == 403)
-        let page = try #require(named.proxy.pageURL)
+        let page = try #require(named.pageURL)
         #expect(try named.get(String(page.dropFirst("http://127.0.0.1:\(named.port)".count)) + "api/resources").status == 200)
     }
 

@@ -173,7 +173,7 @@ import Testing
                 #expect(answer["Location"] ?? "/_spool/" == "/_spool/")
             }
         }
-        let page = try #require(world.proxy.pageURL?.dropFirst("http://127.0.0.1:\(world.port)".count))
+        let page = try #require(world.pageURL?.dropFirst("http://127.0.0.1:\(world.port)".count))
         #expect(try world.get(String(page)).text.contains("<html"))
         let listing = try world.get(page + "api/resources", script)
         #expect(listing.status == 200 && listing["X-Content-Type-Options"] == "nosniff")
@@ -182,7 +182,7 @@ import Testing
     @Test func `a general proxy serves its page at the usual address`() throws {
         let world = try ProxyWorld(options: { $0.token = "secret" })
         defer { world.stop() }
-        #expect(world.proxy.pageURL == "http://127.0.0.1:\(world.port)/secret/_spool/")
+        #expect(world.pageURL == "http://127.0.0.1:\(world.port)/secret/_spool/")
         let page = try world.get("/secret/_spool/")
         #expect(page.status == 200 && page["Referrer-Policy"] == "no-referrer")
         #expect(try world.get("/secret/_spool/api/resources")["X-Content-Type-Options"] == "nosniff")

@@ -110,8 +110,8 @@ import Testing
         let clock = ManualTime()
         let waiting = film.url
         let world = try EngineWorld([film, other], time: clock, script: { request, _ in request.url == waiting ? .silence : .correct })
-        let board = NoticeBoard.of(world.cache)
-        board.open()
+        let watch = PauseWatch()
+        watch.watch(world.cache)
         let player = try world.cache.reader(for: film.url)
         let read = Task { try? await player.read(at: 0, count: 10) }
         try await eventually("the player asks") { world.origin.log.entries.count == 1 }
@@ -119,8 +119,8 @@ import Testing
         // The preload looks at the players on these lanes.
         for _ in 0..<20 { _ = try await world.cache.status(of: other.url) }
         #expect(world.origin.log.entries.map(\.request.url) == [film.url])
-        let notice = CacheNotice(.paused, try world.key(other), because: "a player needs the link")
-        try await eventually("the reason is noted") { board.entries.contains { $0.notice == notice } }
+        let pause = "\(try world.key(other)): a player needs the link"
+        try await eventually("the reason is noted") { watch.pauses.contains(pause) }
         player.cancel()
         _ = await read.value
         try await eventually("the preload goes on") {

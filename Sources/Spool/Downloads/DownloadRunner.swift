@@ -525,7 +525,7 @@ final class DownloadRunner: Sendable {
             state.unbounded.remove(key)
             state.list.ended(key, failure, now: now, jitter: jitter)
         }
-        NoticeBoard.of(cache).add(failure.notice(of: key))
+        failure.report(of: key, to: cache.engine.feed)
         saveQuietly(key, cache)
         turn()
     }
@@ -540,11 +540,11 @@ extension DownloadList.Failure {
         }
     }
 
-    /// The notice of the end of an attempt.
-    fileprivate func notice(of key: ResourceKey) -> CacheNotice {
+    /// Reports the end of an attempt to a watch.
+    fileprivate func report(of key: ResourceKey, to feed: EventFeed) {
         switch self {
-        case .network(let reason): CacheNotice(.paused, key, because: "the download waits: \(reason)")
-        case .temporary(let reason), .permanent(let reason): CacheNotice(.downloadFailed, key, because: reason)
+        case .network(let reason): feed.paused(key, because: "the download waits: \(reason)")
+        case .temporary(let reason), .permanent(let reason): feed.downloadFailed(key, because: reason)
         }
     }
 }

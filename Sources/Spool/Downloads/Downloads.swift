@@ -207,12 +207,12 @@ public struct Downloads: Sendable {
         return true
     }
 
-    /// Pauses a download, with a notice for the page.
+    /// Pauses a download, and reports it to a watch.
     private var pausing: @Sendable (inout DownloadList, ResourceKey) -> Bool {
-        let notices = NoticeBoard.of(cache)
+        let feed = cache.engine.feed
         return { list, key in
             guard list.pause(key) else { return false }
-            notices.add(CacheNotice(.paused, key, because: "a command paused the download"))
+            feed.paused(key, because: "a command paused the download")
             return true
         }
     }

@@ -88,7 +88,7 @@ extension Engine {
                 enterWritten()
                 committer.whenSettled { [self] in
                     committer.writeTouches()
-                    keepHistory(isLast: true)
+                    keepCounts(isLast: true)
                     guard isToBeSuspended.withLock({ $0 }) else { return done(.success(())) }
                     do throws(StoreError) {
                         try store.suspend()

@@ -20,7 +20,8 @@ final class Engine: Sendable {
     let downloads: DownloadRunner
     private let rest = Locked(StoreCooldown())
     let committer: Committer
-    let historyKeeper: HistoryKeeper
+    /// Keeps the counts over restarts, if anything does.
+    let countsKeeper = Locked<(any CountsKeeper)?>(nil)
     /// The limits of the store.
     let limits: LiveLimits
     let ageTimer = AgeTimer()
@@ -53,8 +54,8 @@ final class Engine: Sendable {
     private let sinks: [any EventSink]
     /// Whether a sink of the configuration takes the events of readers.
     private let sinksTakeReaders: Bool
-    /// The events for streams and for a page.
-    let feed: EventFeed
+    /// The events for streams and for a watch.
+    let feed = EventFeed()
     /// The names of this process, once one was needed, and whether a gateway uses them.
     private let names = Locked<(pseudonyms: Pseudonyms?, areInVia: Bool)>((nil, false))
     /// The networks that the clients of doors can reach.
@@ -69,7 +70,6 @@ final class Engine: Sendable {
         self.store = store
         digests = KeyedDigest(secret: store.secret)
         uploader = environment.bucket.map { [environment] in BucketUploader(bucket: $0, environment: environment) }
-        feed = EventFeed(time: environment.time)
         sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? []) + [feed] + (uploader.map { [$0] } ?? [])
         sinksTakeReaders = configuration.events.contains(where: \.recordsReaders)
         limiter = FetchLimiter(
@@ -87,7 +87,6 @@ final class Engine: Sendable {
             environment: environment, store: store, limits: limits, pins: temporaryPins,
             downloads: downloadKeys, record: record)
         committer = Committer(environment: environment, store: store, limits: limits, record: record)
-        historyKeeper = HistoryKeeper(environment: environment, store: store)
         downloads = DownloadRunner(
             environment: environment, store: store, keys: downloadKeys, limits: limits)
         let sessions = Locked(SessionTable(idleLimit: configuration.fetching.idleSessionCount))
@@ -105,7 +104,7 @@ final class Engine: Sendable {
                     for session in sessions.withLock({ $0.all }) { session.writes.enterWritten(isEnforcing: false) }
                 },
                 session: { key in sessions.withLock { $0.peek(key) } }))
-        committer.connect(writesCounts: { [weak self] in self?.keepHistory(isLast: false) }) { generation, left in
+        committer.connect(writesCounts: { [weak self] in self?.keepCounts(isLast: false) }) { generation, left in
             for session in sessions.withLock({ $0.all }) { session.lost(allBut: left, of: generation) }
         }
         readDownloads()
@@ -228,7 +227,7 @@ final class Engine: Sendable {
                 guard sinksTakeReaders || feed.hasStreams || log.map({ $0.level <= EventLogger.readersLevel }) == true else { return }
                 record(.readerJoined(key, start: start, end: end))
             },
-            notices: feed.notices,
+            feed: feed,
             gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [sessions] session in sessions.withLock { $0.noteIdle(session) } },
             storeFailed: { [weak self] in self?.storeFailed() },
             makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } },
@@ -317,7 +316,7 @@ final class Engine: Sendable {
     /// Closes the store, which makes the last durable point itself. Runs on the index lane.
     private func closeStore() {
         committer.writeTouches()
-        keepHistory(isLast: true)
+        keepCounts(isLast: true)
         do { try store.close() } catch { record(.storeTrouble("close: \(error)")) }
         environment.transport.close()
         environment.control.post { [self] in closed() }

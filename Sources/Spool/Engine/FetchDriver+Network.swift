@@ -7,8 +7,8 @@ import SpoolSystem
 
 extension FetchDriver {
     /// Pauses a fetch that the network policy refuses, or that yields to a player, or lets it go
-    /// on. Called on any thread. A pause for a player is short and frequent, so it is no event, but
-    /// a notice, which is counted.
+    /// on. Called on any thread. A pause for a player is short and frequent, so it is no event, and
+    /// only a watch takes it.
     func hold(_ intake: FetchIntake, _ change: NetworkGate.Change) {
         session.run { state, effects in
             guard change.number > intake.holdNumber, !intake.isFinished, !intake.isCancelled else { return }
@@ -22,8 +22,7 @@ extension FetchDriver {
                 }
                 if before == nil || before == .playback { effects.append(.call { [self] in wait(intake) }) }
             } else if let refusal = change.refusal, before == nil {
-                let notice = CacheNotice(.paused, session.key, because: "\(refusal)")
-                effects.append(.call { [session] in session.shared.notices.add(notice) })
+                effects.append(.call { [session] in session.shared.feed.paused(session.key, because: "\(refusal)") })
             } else if before != nil {
                 if intake.hasReportedHold { effects.append(.event(.networkPermitted(session.key))) }
                 intake.hasReportedHold = false

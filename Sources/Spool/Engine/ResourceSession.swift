@@ -54,8 +54,8 @@ final class ResourceSession: Sendable {
         /// Records that a reader of a range joined, if anything takes these events: most events of
         /// a cache are of readers.
         let recordReader: @Sendable (ResourceKey, _ start: Int64, _ end: Int64?) -> Void
-        /// The notices for a page.
-        let notices: NoticeBoard
+        /// The events for streams and for a watch.
+        let feed: EventFeed
         /// Called when a fetch begins. A process that can't write tries to become the writer then,
         /// because the fetched bytes might be stored.
         let gapMet: @Sendable () -> Void

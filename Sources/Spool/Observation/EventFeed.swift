@@ -1,8 +1,8 @@
 import SpoolCore
 import SpoolSystem
 
-/// Passes the events of a cache on to streams, and to the notices for a page.
-final class EventFeed: EventSink {
+/// Passes the events of a cache on to streams and to a watch.
+final class EventFeed: CacheWatch {
     /// The most events that wait for one slow consumer. Older ones are dropped.
     static let maximumWaiting = 1000
 
@@ -12,21 +12,23 @@ final class EventFeed: EventSink {
         var isOver = false
     }
 
-    /// The notices for a page.
-    let notices: NoticeBoard
+    /// The watch, or nil without one.
+    let watch = Locked<(any CacheWatch)?>(nil)
     private let state = Locked(State())
     /// The number of streams. Every event looks at it, and most find none.
     private let streamCount = SharedNumber(0)
 
-    init(time: any TimeSource) { notices = NoticeBoard(time: time) }
-
     func record(_ event: CacheEvent) {
-        notices.record(event)
+        watch.withLock { $0 }?.record(event)
         guard hasStreams else { return }
         for stream in state.withLock({ Array($0.streams.values) }) { stream.yield(event) }
     }
 
-    /// Whether anything takes events, except for notices.
+    func paused(_ key: ResourceKey, because reason: String) { watch.withLock { $0 }?.paused(key, because: reason) }
+
+    func downloadFailed(_ key: ResourceKey, because reason: String) { watch.withLock { $0 }?.downloadFailed(key, because: reason) }
+
+    /// Whether anything takes the events of readers.
     var hasStreams: Bool { streamCount.value > 0 }
 
     /// Returns a stream of the events from now on.

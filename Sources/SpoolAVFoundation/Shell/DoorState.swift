@@ -52,7 +52,7 @@ package final class DoorState: PlayerDoor {
         let random = cache.environment.random
         var options = ProxyOptions()
         options.host = host
-        options.token = String(random.next(), radix: 36) + String(random.next(), radix: 36)
+        options.token = random.word()
         let started: ProxyServer
         do {
             started = try ProxyServer(cache: cache, options: options)

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDashboard
 import SpoolLibc
 import SpoolStore
 import SpoolSystem
@@ -236,7 +237,11 @@ struct CacheSettings {
         var configuration = given
         if let directory = configuration.storage.directory { configuration.limits = try limits(in: directory) }
         configuration.security.encryption = if let other { other } else { try encryption.options() }
-        do throws(CacheError) { return try MediaCache(configuration: configuration) } catch {
+        do throws(CacheError) {
+            let cache = try MediaCache(configuration: configuration)
+            HistoryKeeper.of(cache)
+            return cache
+        } catch {
             guard case StoreError.key(.missing)? = error.cause else { throw error }
             let flags = "\(EncryptionSettings.keyFile.spelling) or \(EncryptionSettings.passphraseFile.spelling)"
             throw Failure("\(error.message) (\(flags))")

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDashboard
 import SpoolProxy
 import SpoolSystem
 
@@ -71,13 +72,13 @@ struct DemoCommand: Command {
     }
 
     private func serve(_ origin: DemoOrigin, _ settings: CacheSettings) async throws -> ExitCode {
-        var options = proxySettings.options
-        options.demoTracks = origin.files.map { DemoTrack(title: $0.title, url: origin.url(of: $0)) }
+        var dashboard = DashboardOptions()
+        dashboard.demoTracks = origin.files.map { DemoTrack(title: $0.title, url: origin.url(of: $0)) }
         let switches = DemoSwitches(of: origin)
-        options.demoSwitches = try origin.startSwitches(switches)
+        dashboard.demoSwitches = try origin.startSwitches(switches)
         let token = ProxySettings.randomToken()
-        options.commandToken = token
-        let service = try await ProxyService.start(settings, options)
+        dashboard.commandToken = token
+        let service = try await ProxyService.start(settings, proxySettings.options, dashboard)
         do {
             allowPage(of: service, switches)
             let server = RunningServer(address: service.baseURL, token: token, isGeneral: true)

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDashboard
 
 /// The bytes that a store saved, by day: the text and the JSON of `spool stat` without a URL.
 struct SavedTraffic {

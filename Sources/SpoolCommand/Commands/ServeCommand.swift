@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDashboard
 import SpoolLibc
 import SpoolOrigin
 import SpoolProxy
@@ -82,12 +83,13 @@ struct ServeCommand: Command {
     func run() async throws -> ExitCode {
         var options = proxySettings.options
         let token = ProxySettings.randomToken()
-        options.commandToken = token
+        var dashboard = DashboardOptions()
+        dashboard.commandToken = token
         if let loopCount { options.loopCount = loopCount }
         #if os(Linux)
         if let listener = try ServiceManager().takeListener() { options.listen(on: listener.descriptor, listener.address) }
         #endif
-        let service = try await ProxyService.start(cacheSettings, options)
+        let service = try await ProxyService.start(cacheSettings, options, dashboard)
         let report = ServiceReport(log: service.log)
         do {
             takeStore(service, token)
@@ -98,7 +100,7 @@ struct ServeCommand: Command {
             try OutputStream.output.write("listening on \(isShownToPerson ? service.baseURL : service.publicAddress)\n")
             // Where a site's scripts or strangers reach the page, it has an address that they
             // cannot guess.
-            if isShownToPerson, let page = service.proxy.pageURL, page != RunningServer.page(at: service.baseURL) {
+            if isShownToPerson, let page = service.pageURL, page != RunningServer.page(at: service.baseURL) {
                 try OutputStream.output.write("what is stored is shown at \(page)\n")
             }
             // Before the report, because SIGHUP would otherwise end the process.
@@ -175,7 +177,7 @@ struct ServeCommand: Command {
         }
         let isGeneral = proxySettings.options.fixedOrigin == nil
         var server = RunningServer(address: service.baseURL, token: token, isGeneral: isGeneral)
-        server.page = service.proxy.pageURL.flatMap { $0 == RunningServer.page(at: service.baseURL) ? nil : $0 }
+        server.page = service.pageURL.flatMap { $0 == RunningServer.page(at: service.baseURL) ? nil : $0 }
         try server.announce(in: directory)
     }
 
@@ -189,10 +191,14 @@ struct ServeCommand: Command {
 struct ProxyService {
     let cache: MediaCache
     let proxy: ProxyServer
+    private let dashboard: Dashboard
     let interruption: Interruption
     let log: StandardErrorLog
     /// The address of the proxy, with a slash at its end.
     let baseURL: String
+
+    /// The URL of the status page, or nil while the proxy does not listen.
+    var pageURL: String? { dashboard.pageURL(at: proxy) }
 
     /// The same address without the token.
     var publicAddress: String { RunningServer(address: baseURL, token: "", isGeneral: true).publicAddress }
@@ -201,7 +207,9 @@ struct ProxyService {
     private static let mostOpenFiles = 1024
 
     /// Opens the store and starts the proxy. Returns once connections are accepted.
-    static func start(_ settings: CacheSettings, _ options: ProxyOptions) async throws -> ProxyService {
+    static func start(
+        _ settings: CacheSettings, _ options: ProxyOptions, _ dashboardOptions: DashboardOptions = DashboardOptions()
+    ) async throws -> ProxyService {
         // Signals are installed first, because one that arrives while the store opens must close
         // it.
         let interruption = try await Interruption.install()
@@ -212,10 +220,12 @@ struct ProxyService {
         settings.configuration.storage.openFileCount = min(mostOpenFiles, descriptors / Configuration.Storage.descriptorShare)
         let cache = try settings.open(log: log)
         do {
-            let proxy = try ProxyServer(cache: cache, options: options.logging(to: log))
+            let dashboard = Dashboard(cache: cache, of: options, dashboardOptions)
+            let proxy = try ProxyServer(cache: cache, options: options.logging(to: log), ownPages: dashboard.pages)
             try proxy.start()
             log.log(.info, "the store is at \(cache.configuration.storage.directory ?? "its default place")")
-            return ProxyService(cache: cache, proxy: proxy, interruption: interruption, log: log, baseURL: proxy.baseURL ?? "")
+            return ProxyService(
+                cache: cache, proxy: proxy, dashboard: dashboard, interruption: interruption, log: log, baseURL: proxy.baseURL ?? "")
         } catch {
             await cache.close()
             log.close()

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDashboard
 import SpoolSystem
 
 /// `spool stat`: shows the metadata and stored ranges of one resource, or what the cache saved.
@@ -35,7 +36,7 @@ struct StatCommand: Command {
     func run() async throws -> ExitCode {
         let cache = try settings.openToRead()
         guard let name else {
-            let saved = SavedTraffic(days: try await cache.closing { try await cache.history.days() })
+            let saved = SavedTraffic(days: try await cache.closing { try await HistoryKeeper.days(of: cache) })
             try OutputStream.output.write(isJSON ? saved.json : saved.text + bucketLine())
             return .success
         }

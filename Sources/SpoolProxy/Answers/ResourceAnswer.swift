@@ -381,8 +381,7 @@ final class ResourceAnswer {
 
     /// Returns a boundary of 128 random bits, which cannot occur in the parts.
     private func boundary() -> String {
-        let random = cache.environment.random
-        return "spool-" + String(random.next(), radix: 36) + String(random.next(), radix: 36)
+        "spool-" + cache.environment.random.word()
     }
 
     /// Whether the stored resource may be longer at its origin: parts of a live playlist address it
@@ -527,7 +526,7 @@ final class ResourceAnswer {
 
 extension CacheError {
     /// The status with which the proxy reports the error.
-    var statusForClient: Int {
+    package var statusForClient: Int {
         switch code {
         // An unrequested success, redirect or 304 cannot be forwarded, because it would describe
         // the proxy's own response.
@@ -560,8 +559,9 @@ extension CacheError {
 }
 
 /// A value of the loop's thread that travels in a closure to that thread.
-struct LoopConfined<Value>: @unchecked Sendable {
+package struct LoopConfined<Value>: @unchecked Sendable {
     // Safe to send: made and used on the loop's thread only.
-    let value: Value
-    init(_ value: Value) { self.value = value }
+    package let value: Value
+    /// Wraps a value on the loop's thread.
+    package init(_ value: Value) { self.value = value }
 }

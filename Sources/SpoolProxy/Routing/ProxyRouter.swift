@@ -4,14 +4,12 @@ import SpoolManifests
 import SpoolServer
 import SpoolSystem
 
-/// Routes each request to the proxy's own pages, the admin API, the fixed origin or the cache, or
-/// refuses it. Belongs to one of the proxy's loops.
+/// Routes each request to the proxy's own pages, the fixed origin or the cache, or refuses it. Belongs to one of the proxy's loops.
 final class ProxyRouter: Handler {
     private let cache: MediaCache
     private let rules: ProxyTargetRules
-    private let pages: OwnPages
+    private let pages: (any OwnPages)?
     private let prefix: String
-    private let admin: AdminAPI?
     private let sites: SitePolicy
     private let loops: LoopGuard
     private let site: FixedSite?
@@ -24,8 +22,8 @@ final class ProxyRouter: Handler {
     private let visit: VisitSettings?
 
     init(
-        cache: MediaCache, rules: ProxyTargetRules, pages: OwnPages, prefix: String, admin: AdminAPI?, sites: SitePolicy,
-        loops: LoopGuard, site: FixedSite?, manifests: ManifestDoor, strangers: Strangers, visit: VisitSettings? = nil,
+        cache: MediaCache, rules: ProxyTargetRules, pages: (any OwnPages)?, prefix: String, sites: SitePolicy, loops: LoopGuard,
+        site: FixedSite?, manifests: ManifestDoor, strangers: Strangers, visit: VisitSettings? = nil,
         wallNow: @escaping @Sendable () -> Timestamp
     ) {
         self.visit = visit
@@ -34,7 +32,6 @@ final class ProxyRouter: Handler {
         self.rules = rules
         self.pages = pages
         self.prefix = prefix
-        self.admin = admin
         self.sites = sites
         self.loops = loops
         self.site = site
@@ -74,8 +71,7 @@ final class ProxyRouter: Handler {
     func respond(to request: RequestHead, on exchange: Exchange) {
         let isStranger = strangers.sent(request)
         if request.method == "POST", !isStranger, case .own(let path) = rules.read(path: request.path, host: request.authority) {
-            if pages.act(path, on: exchange) { return }
-            if let admin { return admin.respond(to: request, path: path, on: exchange) }
+            if pages?.act(on: path, exchange: exchange) == true { return }
         }
         let isTunnelled = site?.tunnels(request) == true
         if request.method != "GET" && request.method != "HEAD" && !isTunnelled {
@@ -130,6 +126,7 @@ final class ProxyRouter: Handler {
         case .own where request.method != "GET" && request.method != "HEAD":
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
         case .own(let path):
+            guard let pages else { return exchange.respond(.error(404, "this proxy has no pages of its own")) }
             pages.respond(to: path, on: exchange)
         case .page:
             exchange.respond(Response(302, fields: [.location: prefix + ProxiedPath.ownPrefix]))
@@ -142,7 +139,7 @@ final class ProxyRouter: Handler {
 extension ProxyRouter {
     /// Refuses a request, with a notice for the page.
     private func refuse(_ status: Int, _ why: String, _ exchange: Exchange, fields: HTTPFields = [:]) {
-        pages.events?.refused(status, why)
+        pages?.note("\(status): \(why)")
         exchange.respond(.error(status, why, fields: fields))
     }
 

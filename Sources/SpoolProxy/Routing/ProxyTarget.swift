@@ -168,7 +168,7 @@ extension ProxyTargetRules {
 }
 
 /// Compares two strings in a time that does not depend on the position of a difference.
-func constantTimeEqual(_ a: some StringProtocol, _ b: some StringProtocol) -> Bool {
+package func constantTimeEqual(_ a: some StringProtocol, _ b: some StringProtocol) -> Bool {
     let a = Array(a.utf8), b = Array(b.utf8)
     var difference = UInt8(a.count == b.count ? 0 : 1)
     for index in b.indices { difference |= b[index] ^ (index < a.count ? a[index] : 0) }

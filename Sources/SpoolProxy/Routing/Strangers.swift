@@ -9,9 +9,9 @@ import SpoolSystem
 ///
 /// A request shows by `X-Forwarded-For`, `Forwarded` or `X-Real-IP` that it was passed on. Download
 /// helpers and tunnels send these fields too, so they are no error.
-final class Strangers: Sendable {
+package final class Strangers: Sendable {
     private let cache: MediaCache
-    private let events: PageEvents?
+    private let pages: (any OwnPages)?
     /// Whether the options say that clients come through a proxy.
     private let isExpected: Bool
     /// Whether the proxy stands for one site in a private network. The path of another origin
@@ -22,17 +22,17 @@ final class Strangers: Sendable {
     /// Creates the rules.
     ///
     /// - Parameters:
-    ///   - events: The events of the page, which get the notice.
+    ///   - pages: The pages of the proxy, which get the notice, or nil.
     ///   - site: The site that the proxy stands for, or nil.
-    init(cache: MediaCache, events: PageEvents?, isExpected: Bool, site: URIReference.Origin?) {
+    init(cache: MediaCache, pages: (any OwnPages)?, isExpected: Bool, site: URIReference.Origin?) {
         standsForPrivateSite = site.map { PrivateNames.isInside($0.host) } ?? false
         self.cache = cache
-        self.events = events
+        self.pages = pages
         self.isExpected = isExpected
     }
 
     /// The advice for an operator, in the notice and the log.
-    static let advice =
+    package static let advice =
         "a request names the client of another proxy (X-Forwarded-For): if clients come through a proxy, give --behind-proxy;"
         + " until then such requests get no pages, no private addresses, and nothing that other users' credentials fetched"
 
@@ -47,7 +47,7 @@ final class Strangers: Sendable {
         }
         if isFirst {
             cache.configuration.log?.log(.warning, Self.advice)
-            events?.advised(Self.advice)
+            pages?.note(Self.advice)
         }
         return true
     }

@@ -30,3 +30,8 @@ package protocol RandomSource: AnyObject, Sendable {
     /// Returns the next random number.
     func next() -> UInt64
 }
+
+extension RandomSource {
+    /// Returns a word of 128 random bits, in letters and digits.
+    package func word() -> String { String(next(), radix: 36) + String(next(), radix: 36) }
+}

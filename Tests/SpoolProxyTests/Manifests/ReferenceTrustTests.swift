@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDashboard
 import SpoolOrigin
 import SpoolProxy
 import SpoolTesting
@@ -20,12 +21,11 @@ import Testing
                 $0.security.privateNames = names
                 $0.freshness.isShared = isShared
             }, options: options)
-        NoticeBoard.of(world.cache).open()
         return (origin, world)
     }
 
     private func reasons(_ world: ProxyWorld) -> [String] {
-        NoticeBoard.of(world.cache).entries.compactMap { $0.notice.kind == .notStored ? $0.notice.because : nil }
+        world.dashboard.notices.entries.compactMap { $0.notice.kind == .notStored ? $0.notice.because : nil }
     }
 
     // MARK: Manifests

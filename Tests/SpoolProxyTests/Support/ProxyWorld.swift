@@ -1,6 +1,7 @@
 import Foundation
 import Spool
 import SpoolCore
+import SpoolDashboard
 import SpoolOrigin
 import SpoolProxy
 import SpoolStore
@@ -25,6 +26,7 @@ final class ProxyWorld: Sendable {
     let gate: OriginGate
     let cache: MediaCache
     let proxy: ProxyServer
+    let dashboard: Dashboard
     private let directory: TemporaryDirectory?
 
     /// - Parameters:
@@ -39,7 +41,8 @@ final class ProxyWorld: Sendable {
         _ resources: [VirtualResource] = [], store kind: StoreKind = .memory, directory given: TemporaryDirectory? = nil,
         time: any TimeSource = SystemTime(), silenceTimeout: Nanoseconds? = nil, transport: (any Transport)? = nil,
         loop: LoopThread? = nil, manifestLanes: [any Mailbox]? = nil, script: @escaping OriginScript = { _, _ in .correct },
-        configuration change: (inout Configuration) -> Void = { _ in }, options: (inout ProxyOptions) -> Void = { _ in }
+        configuration change: (inout Configuration) -> Void = { _ in }, options: (inout ProxyOptions) -> Void = { _ in },
+        dashboard changeDashboard: (inout DashboardOptions) -> Void = { _ in }
     ) throws {
         var configuration = Configuration()
         change(&configuration)
@@ -65,7 +68,10 @@ final class ProxyWorld: Sendable {
         cache = try MediaCache(configuration: configuration, environment: environment, store: store)
         var proxyOptions = ProxyOptions()
         options(&proxyOptions)
-        proxy = try ProxyServer(cache: cache, options: proxyOptions)
+        var dashboardOptions = DashboardOptions()
+        changeDashboard(&dashboardOptions)
+        dashboard = Dashboard(cache: cache, of: proxyOptions, dashboardOptions)
+        proxy = try ProxyServer(cache: cache, options: proxyOptions, ownPages: dashboard.pages)
         try proxy.start()
     }
 
@@ -91,6 +97,8 @@ final class ProxyWorld: Sendable {
     }
 
     // MARK: Clients
+
+    var pageURL: String? { dashboard.pageURL(at: proxy) }
 
     var port: UInt16 {
         let authority = (proxy.baseURL ?? "").dropFirst("http://".count).prefix { $0 != "/" }

@@ -1,0 +1,92 @@
+package import Spool
+import SpoolCore
+package import SpoolProxy
+import SpoolServer
+import SpoolSystem
+
+/// The options of the pages and commands of a proxy.
+package struct DashboardOptions: Sendable {
+    /// The token for commands at `/_spool/api/` (POST) from programs on this machine, or nil to
+    /// disable commands.
+    package var commandToken: String?
+    /// The tracks that the status page offers to play.
+    package var demoTracks: [DemoTrack] = []
+    /// The address of the switches of a demo's origin (`http://127.0.0.1:8082`), or nil. The status
+    /// page may ask it.
+    package var demoSwitches: String?
+
+    /// Creates the options of a page that only shows.
+    package init() {}
+}
+
+/// A track to play on the status page.
+package struct DemoTrack: Hashable, Sendable {
+    /// The title that the page shows.
+    package var title: String
+    /// The original URL.
+    package var url: String
+
+    /// Creates a track.
+    package init(title: String, url: String) {
+        self.title = title
+        self.url = url
+    }
+}
+
+/// The status page, the reports and the commands of a program that runs a proxy.
+///
+/// ```swift
+/// let dashboard = Dashboard(cache: cache, of: options, DashboardOptions())
+/// let proxy = try ProxyServer(cache: cache, options: options, ownPages: dashboard.pages)
+/// ```
+package final class Dashboard: Sendable {
+    private let cache: MediaCache
+    private let options: DashboardOptions
+    /// Whether the proxy stands in for a site. The site's pages have the address of the status
+    /// page, so their scripts could do the same as its own.
+    private let isOfSite: Bool
+    /// The first segment below `/_spool/` where strangers or a site's scripts reach the pages, or
+    /// nil. The scripts of a site share the proxy's browser origin, and must not be able to read
+    /// the proxy's own pages.
+    private let secret: String?
+    private let listing: ResourceListing
+    private let traffic = RecentTrafficRecord()
+    /// Kept from now on, so that a page that is opened after an event shows it.
+    package let notices: NoticeBoard
+
+    /// Creates the pages of a proxy that does not listen yet.
+    ///
+    /// - Parameter proxy: The options of the proxy.
+    package init(cache: MediaCache, of proxy: ProxyOptions, _ options: DashboardOptions) {
+        self.cache = cache
+        self.options = options
+        listing = ResourceListing(cache)
+        notices = NoticeBoard(of: cache)
+        isOfSite = proxy.fixedOrigin != nil
+        // Without a token, a proxy before this one would show the pages to strangers.
+        let isOpen = isOfSite || (proxy.fronts != nil && proxy.token == nil)
+        secret = isOpen ? cache.environment.random.word() : nil
+    }
+
+    /// The path of the status page below the address of the proxy.
+    private var path: String { ProxiedPath.ownPrefix + (secret.map { "\($0)/" } ?? "") }
+
+    /// Returns the URL of the status page, or nil while the proxy does not listen. With a fixed
+    /// origin the URL contains a secret, which hides the page from the site's scripts.
+    package func pageURL(at proxy: ProxyServer) -> String? { proxy.baseURL.map { $0 + path } }
+
+    /// Returns the pages of a proxy that starts.
+    package func pages(at place: ProxyPlace) -> any OwnPages {
+        let actions =
+            options.commandToken == nil || isOfSite
+            ? nil : PageActions(cache: cache, cookiePath: place.prefix + path) { place.playPath($0) != nil }
+        let events = PageEvents(cache: cache, notices: notices) { actions?.jobChanges ?? 0 }
+        actions?.onChange { [weak events] in events?.changed() }
+        let admin = options.commandToken.map { token in
+            AdminAPI(cache: cache, token: token, notices: notices, actions: actions, changed: { events.changed() })
+        }
+        return DashboardPages(
+            cache: cache, listing: listing, options: options, secret: secret, actions: actions, admin: admin, place: place,
+            traffic: traffic, events: events)
+    }
+}

@@ -1,0 +1,72 @@
+package import Spool
+package import SpoolCore
+import SpoolStore
+
+/// The state of a cache in numbers, for a program that looks at it every second.
+package struct CacheReport: Sendable {
+    /// The counts since the cache was opened.
+    package var statistics: Statistics
+    /// The counts by day, the oldest first.
+    package var days: [DayStatistics]
+    /// The bytes that are stored.
+    package var storedBytes: Int64
+    /// The number of stored resources.
+    package var resourceCount: Int
+    /// The free bytes of the disk, or nil if they are unknown.
+    package var freeBytes: Int64?
+    /// The limits of the store.
+    package var limits: StorageLimits
+    /// Whether this process writes to the store.
+    package var isWritable: Bool
+    /// The resources with readers or fetches, at most as many as were asked for, by their keys.
+    package var active: [Active]
+    /// The number of resources with readers or fetches.
+    package var activeCount: Int
+    /// The current readers of all resources.
+    package var readers: Int
+    /// The current fetches of all resources.
+    package var fetches: Int
+    /// The counts of the bucket, or nil without one.
+    package var bucket: BucketStatistics?
+
+    /// A resource with readers or fetches. Its origin may not have answered yet.
+    package struct Active: Sendable {
+        package var key: ResourceKey
+        /// The length in bytes, or nil while it is unknown.
+        package var length: Int64?
+        package var stored: ByteRangeSet
+        package var readers: Int
+        package var fetches: Int
+        package var notStoredBecause: String?
+    }
+}
+
+extension CacheReport {
+    /// Passes a report on a cache to `done` on its index lane.
+    ///
+    /// - Parameter limit: The largest number of active resources in the report.
+    package static func make(
+        of cache: MediaCache, active limit: Int, _ done: @escaping @Sendable (Result<CacheReport, CacheError>) -> Void
+    ) {
+        let live = cache.liveStatuses.filter { $0.readers > 0 || $0.fetches > 0 }
+        let shown = live.sorted { $0.key < $1.key }.prefix(limit)
+        let (statistics, limits) = (cache.statistics, StorageLimits.current(of: cache))
+        let bucket = cache.environment.bucket?.statistics
+        cache.onIndexLane(nil, done) { [store = cache.store, keeper = HistoryKeeper.of(cache)] () throws(StoreError) in
+            var active: [CacheReport.Active] = []
+            for live in shown {
+                // A session that has just begun reads the index as well.
+                let stored = if let stored = live.stored { stored } else { try store.lookup(live.key)?.spans ?? ByteRangeSet() }
+                active.append(
+                    CacheReport.Active(
+                        key: live.key, length: live.representation?.length, stored: stored, readers: live.readers, fetches: live.fetches,
+                        notStoredBecause: live.passReason?.description))
+            }
+            return CacheReport(
+                statistics: statistics, days: try keeper.days(with: statistics), storedBytes: try store.totalSizeBytes(),
+                resourceCount: try store.count(), freeBytes: try store.freeBytes(), limits: limits, isWritable: store.isWritable,
+                active: active, activeCount: live.count,
+                readers: live.reduce(0) { $0 + $1.readers }, fetches: live.reduce(0) { $0 + $1.fetches }, bucket: bucket)
+        }
+    }
+}

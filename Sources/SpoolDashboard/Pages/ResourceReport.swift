@@ -1,0 +1,109 @@
+import Spool
+import SpoolCore
+import SpoolProxy
+import SpoolServer
+import SpoolSystem
+
+/// The list of resources as JSON, at `/_spool/api/resources`: a window of those that match a
+/// search, in the order that the client asks for.
+struct ResourceReport: Sendable {
+    /// The largest number of resources in an answer, and the number without `limit=`.
+    static let listedResources = 500
+    /// The largest number of stored ranges listed for a resource. A bar could not show more.
+    static let listedRanges = 2000
+    /// The largest number of tracks of a demo in an answer.
+    private static let trackLimit = 16
+    /// The longest search that is read, in bytes.
+    private static let searchLimitBytes = 512
+
+    /// The parameters of the query.
+    static let parameters = ["search", "sort", "order", "offset", "limit", "without", "key", "url"]
+
+    private let pages: DashboardPages
+    /// The tracks of a demo with the keys of their resources.
+    private let tracks: [(track: DemoTrack, key: ResourceKey)]
+
+    init(_ pages: DashboardPages) {
+        self.pages = pages
+        tracks = pages.options.demoTracks.prefix(Self.trackLimit).compactMap { track in
+            guard let key = try? pages.cache.key(for: track.url) else { return nil }
+            return (track, key)
+        }
+    }
+
+    /// Answers a request. On the loop only.
+    func respond(to query: Query, on exchange: Exchange) {
+        guard let listed = listed(query) else {
+            return exchange.respond(
+                .refusal(.invalidQuery, "search= has at most 512 bytes, sort= is key, name, size, share or used, and order= is asc or desc")
+            )
+        }
+        let (answer, loop) = (LoopConfined(exchange), exchange.loop)
+        pages.listing.page(listed) { result in loop.post { answer.value.respond(response(result, listed)) } }
+    }
+
+    /// Returns the query for the list, or nil for one that can't be read.
+    private func listed(_ query: Query) -> ListingQuery? {
+        let search = query["search"] ?? ""
+        let order = query["sort"].map { ListingQuery.Order(rawValue: $0) } ?? .key
+        let direction = query["order"] ?? "asc"
+        guard search.utf8.count <= Self.searchLimitBytes, let order, direction == "asc" || direction == "desc" else { return nil }
+        let key = namedKey(query)
+        let named = tracks.map(\.key) + (key.map { [$0] } ?? [])
+        return ListingQuery(
+            search: search, order: order, isDescending: direction == "desc",
+            offset: Int(clamping: max(0, query.number("offset") ?? 0)),
+            limit: Int(clamping: min(max(0, query.number("limit") ?? .max), Int64(Self.listedResources))),
+            without: query["without"] == "demo" ? Set(tracks.map(\.key)) : [], named: named)
+    }
+
+    /// Returns the key of the resource that a request names, or nil if it names none.
+    private func namedKey(_ query: Query) -> ResourceKey? {
+        if let key = query.key { return key }
+        guard let url = query["url"], let key = try? pages.cache.key(for: url) else { return nil }
+        return key
+    }
+
+    private func response(_ result: Result<ResourceListing.Page, CacheError>, _ query: ListingQuery) -> Response {
+        switch result {
+        case .failure(let error): return .refusal(error)
+        case .success(let page):
+            let demo = zip(tracks, page.named).map { entry, status in
+                JSON.object([
+                    ("title", .string(entry.track.title)), ("play", play(entry.track.url)), ("resource", status.map(json) ?? .null),
+                ])
+            }
+            let body = JSON.object([
+                ("total", .integer(Int64(page.total))), ("truncated", .bool(page.isTruncated)),
+                ("storedBytes", .integer(page.storedBytes)), ("matching", .integer(Int64(page.matching))),
+                ("offset", .integer(Int64(query.offset))),
+                ("resources", .array(page.resources.map(json))),
+                ("named", page.named.dropFirst(tracks.count).first.flatMap { $0 }.map(json) ?? .null),
+                ("statistics", StatusReport.json(pages.cache.statistics)), ("demo", .array(demo)),
+                ("demoSwitches", pages.options.demoSwitches.map(JSON.string) ?? .null),
+            ])
+            return Response(200, fields: JSON.fields, body: .bytes(body.bytes))
+        }
+    }
+
+    private func json(_ resource: ResourceStatus) -> JSON {
+        let ranges = resource.stored.ranges.prefix(Self.listedRanges)
+        return .object([
+            ("key", .string(resource.key.string)),
+            ("url", .string(resource.url)),
+            ("type", resource.representation.contentType.map(JSON.string) ?? .null),
+            ("length", resource.representation.length.map(JSON.integer) ?? .null),
+            ("stored", .array(ranges.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })),
+            ("storedBytes", .integer(resource.stored.totalBytes)),
+            ("complete", .bool(resource.isComplete)),
+            ("pinned", .bool(resource.isPinned)),
+            ("used", resource.lastAccess.map { .integer($0.nanoseconds / 1_000_000_000) } ?? .null),
+            ("readers", .integer(Int64(resource.readers))),
+            ("fetches", .integer(Int64(resource.fetches))),
+            ("because", resource.notStoredBecause.map(JSON.string) ?? .null),
+            ("play", play(resource.url)),
+        ])
+    }
+
+    private func play(_ url: String) -> JSON { pages.place.playPath(url).map(JSON.string) ?? .null }
+}

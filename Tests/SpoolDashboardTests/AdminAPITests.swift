@@ -1,0 +1,76 @@
+import Spool
+import SpoolCore
+import SpoolDashboard
+import SpoolProxy
+import SpoolTesting
+import Testing
+
+/// Commands at `/_spool/api/`, for callers that can read the server's file, and for no browser.
+@Suite(.timeLimit(.minutes(20))) struct AdminAPITests {
+    private func world() throws -> ProxyWorld { try ProxyWorld(dashboard: { $0.commandToken = "command" }) }
+
+    private func post(_ client: ProxyClient, _ target: String, _ fields: HTTPFields) throws -> ProxyClient.Answer {
+        var fields = fields
+        fields["Content-Length"] = "0"
+        client.ask(target, method: "POST", fields)
+        return try client.answer()
+    }
+
+    @Test func `a command needs the token and is refused from a browser`() throws {
+        let world = try world()
+        defer { world.stop() }
+        let refused: [HTTPFields] = [
+            [:], ["Authorization": "Bearer other"], ["Authorization": "command"],
+            ["Authorization": "Bearer command", "Origin": "https://evil.example"],
+            ["Authorization": "Bearer command", "Origin": "http://127.0.0.1"],
+            ["Authorization": "Bearer command", "Sec-Fetch-Site": "same-origin"],
+        ]
+        for fields in refused {
+            let answer = try post(world.connect(), "/_spool/api/remove-all", fields)
+            #expect(answer.status == 403, "\(fields): \(answer.text)")
+            #expect(answer["X-Content-Type-Options"] == "nosniff", "\(fields)")
+        }
+        let done = try post(world.connect(), "/_spool/api/remove-all", ["Authorization": "Bearer command"])
+        #expect(done.status == 200 && done.text == #"{"removed":0,"bytes":0}"#)
+        #expect(done["X-Content-Type-Options"] == "nosniff")
+    }
+
+    @Test func `an unknown command and a missing key are refused`() throws {
+        let world = try world()
+        defer { world.stop() }
+        let fields: HTTPFields = ["Authorization": "Bearer command"]
+        #expect(try post(world.connect(), "/_spool/api/nothing", fields).status == 404)
+        #expect(try post(world.connect(), "/_spool/", fields).status == 404)
+        #expect(try post(world.connect(), "/_spool/api/remove", fields).status == 400)
+        #expect(try post(world.connect(), "/_spool/api/remove?key=none", fields).text == #"{"removed":0,"bytes":0}"#)
+    }
+
+    @Test func `a key is pinned and unpinned, each once`() throws {
+        let world = try world()
+        defer { world.stop() }
+        let fields: HTTPFields = ["Authorization": "Bearer command"]
+        for (verb, changed) in [("pin", 1), ("pin", 0), ("unpin", 1), ("unpin", 0)] {
+            #expect(try post(world.connect(), "/_spool/api/\(verb)?key=song", fields).text == "{\"changed\":\(changed)}")
+        }
+        #expect(try post(world.connect(), "/_spool/api/pin", fields).status == 400)
+    }
+
+    @Test func `the API returns the reason why a resource is not stored`() throws {
+        let film = VirtualResource.film()
+        let world = try ProxyWorld(
+            [film], script: { _, _ in .fields(["Cache-Control": "no-store"], .correct) }, dashboard: { $0.commandToken = "command" })
+        defer { world.stop() }
+        let fields: HTTPFields = ["Authorization": "Bearer command"]
+        func reason() throws -> String { try post(world.connect(), "/_spool/api/not-stored?key=\(film.url)", fields).text }
+        #expect(try reason() == #"{"because":""}"#)
+        #expect(try world.get(film.target).body == film.allBytes)
+        #expect(try reason() == #"{"because":"the origin forbids it (Cache-Control: no-store)"}"#)
+        #expect(try post(world.connect(), "/_spool/api/not-stored", fields).status == 400)
+    }
+
+    @Test func `without a command token every command is refused`() throws {
+        let world = try ProxyWorld()
+        defer { world.stop() }
+        #expect(try post(world.connect(), "/_spool/api/remove-all", ["Authorization": "Bearer "]).status == 405)
+    }
+}
