@@ -89,7 +89,7 @@ public struct CachingAssetFactory: Sendable {
     ) {
         precondition(
             Self.isCustomScheme(customScheme),
-            "'\(customScheme)' can't be a custom scheme: letters, digits, '+', '-' and '.' after a letter, and none that has a meaning")
+            "'\(customScheme)' can't be a custom scheme: letters, digits, '+', '-' and '.' after a letter, and other than a known one")
         self.cache = cache
         self.customScheme = customScheme
         self.supportedSchemes = Set(supportedSchemes.map { $0.lowercased() }).intersection(["http", "https"])

@@ -310,7 +310,7 @@ public final class ProxyServer: LoopbackEndpoint {
             return InterfaceAddress.localNetwork(among: try InterfaceAddress.all())?.host
         } catch {
             if let key = try? cache.key(for: original) {
-                cache.record(.degradedToPassthrough(key, reason: "this device's addresses can't be had: \(error)"))
+                cache.record(.degradedToPassthrough(key, reason: "this device's addresses are unavailable: \(error)"))
             }
             return nil
         }

@@ -43,12 +43,12 @@ extension RecoveryNote: CustomStringConvertible {
                 + (generations == 1 ? "" : "s")
         case .dataFileMissing(let key): "the data file of \(key.forLog) is gone; its bytes are fetched again"
         case .dataFileTruncated(let key, let size):
-            "the data file of \(key.forLog) ends after \(size) bytes; what is missing is fetched again"
-        case .rowUnreadable: "a row of the index is damaged and counts as not there; its bytes are fetched again"
+            "the data file of \(key.forLog) ends after \(size) bytes; the missing ones are fetched again"
+        case .rowUnreadable: "a damaged row of the index was dropped; its bytes are fetched again"
         case .rotationUnfinished: "the change of the key is unfinished; run 'spool rekey' to continue"
         case .notPunched(let generation, let why): "evicted bytes of \(generation) still occupy the disk: \(why)"
         case .logKept(let reason): "the index's log could not be moved into the database: \(reason); the next change tries again"
-        case .diskFull: "the disk has no room left: what is stored is served, and nothing more is stored; free some space on the disk"
+        case .diskFull: "the disk is full: stored bytes are served, and new ones are not stored; free some space on the disk"
         case .fileLeftBehind(let path, let error): "\(path) could not be deleted: \(error)"
         }
     }

@@ -57,7 +57,7 @@ extension StoreError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .full: "the store has no room"
-        case .tooLarge: "the file system of the store holds no file of that size"
+        case .tooLarge: "the file is too large for the file system of the store"
         case .locked(let process):
             "the store is locked by \(process.map { "process \($0)" } ?? "another process"); close it or use another directory"
         case .corrupt(_, let range): "stored bytes \(range) are damaged"
@@ -83,7 +83,7 @@ extension KeyProblem: CustomStringConvertible {
         case .missing: "the store is encrypted; give its key, or use another directory"
         case .wrong: "the store is encrypted with another key; nothing was changed. Give the right one, or use another directory"
         case .notEncrypted: "the store is not encrypted; open it without a key, or use another directory"
-        case .unavailable(let reason): "the store's key can't be had: \(reason)"
+        case .unavailable(let reason): "the store's key is unavailable: \(reason)"
         }
     }
 }

@@ -350,7 +350,7 @@ struct ServeTests {
         let environment = ["PATH": directory.url.path, "SPOOL_CACHE": directory.path("store")]
         let outcome = try SpoolProcess.run(["play", origin.url("/missing.mp4")], environment: environment, in: directory)
         #expect(outcome.code == 1)
-        let told = "spool: mpv ended with exit code 2; the last error that it was answered with is 404\n"
+        let told = "spool: mpv ended with exit code 2; the last error in an answer was 404\n"
         #expect(outcome.errors == told, "\(outcome.errors)")
     }
 

@@ -185,7 +185,7 @@ import Testing
         #expect(rests().count == 1)
         let reasons = world.passes
         #expect(
-            reasons.prefix(3).allSatisfy { $0.contains("no room") } && reasons.last?.contains("left alone for a while") == true,
+            reasons.prefix(3).allSatisfy { $0.contains("no room") } && reasons.last?.contains("again after a pause") == true,
             "\(reasons)")
         await world.cache.close()
     }

@@ -81,7 +81,7 @@ package final class Adoption: Sendable {
         guard state.withLock({ $0.keys.insert(key).inserted }) else {
             return end(resource, .leftOut("another entry of the store has the same resource, \(key)"))
         }
-        guard resource.bytes > 0 || resource.length == 0 else { return end(resource, .leftOut("no byte of it is stored")) }
+        guard resource.bytes > 0 || resource.length == 0 else { return end(resource, .leftOut("all of its bytes are missing")) }
         if let reason = disagreement(resource) { return end(resource, .failed(reason)) }
         let isTied = resource.isComplete || resource.validator.isStrong
         guard isTied || options.trustsParts else { return end(resource, .leftOut(Self.untied(resource))) }
@@ -163,7 +163,7 @@ package final class Adoption: Sendable {
     private static func mismatch(_ version: Representation, _ resource: ForeignResource) -> String? {
         guard version.isContent, version.contentCoding == nil else { return "the origin answers with something else" }
         guard version.length == resource.length else { return "the origin has another length" }
-        guard version.validator.isStrong else { return "the origin has none either" }
+        guard version.validator.isStrong else { return "the origin has no strong validator either" }
         return CacheControl(version.fields).noStore ? "the origin forbids to store it" : nil
     }
 

@@ -36,12 +36,12 @@ public struct StorageLimits: Sendable {
     func validate() throws(CacheError) {
         func check(_ name: String, _ value: Int64?) throws(CacheError) {
             guard let value else { return }
-            try Configuration.require(value >= 1, "\(name) is \(value), which allows nothing; give at least 1, or nil for no limit")
+            try Configuration.require(value >= 1, "\(name) is \(value), which is too small; give at least 1, or nil for no limit")
         }
         if let maximumAge {
             try Configuration.require(
                 maximumAge > .zero,
-                "limits.maximumAge is \(maximumAge), which allows nothing; give more than 0 seconds, or nil for no limit")
+                "limits.maximumAge is \(maximumAge), which is too short; give more than 0 seconds, or nil for no limit")
         }
         try check("limits.quotaBytes", quotaBytes)
         try check("limits.maximumCount", maximumCount.map(Int64.init))

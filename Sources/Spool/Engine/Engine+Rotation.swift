@@ -242,5 +242,5 @@ extension Engine {
     }
 
     private static let rotationStopped = CacheError(
-        .closed, "stopped before everything was sealed by the new key; the store opens with the new key, and the same call goes on")
+        .closed, "stopped before all files had the new key; the store opens with the new key, and the same call continues")
 }

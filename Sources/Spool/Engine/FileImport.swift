@@ -175,7 +175,7 @@ package final class FileImport: Sendable {
     private func run(_ step: ImportFiles.Step, _ work: Work, _ promised: Int64, _ isGranted: Bool) {
         guard isGranted else {
             let message =
-                "can't import \(request.source.name): there is no room in the store for its \(work.files.bytes) bytes; what is pinned or played stays"
+                "can't import \(request.source.name): there is no room in the store for its \(work.files.bytes) bytes; pinned bytes and those in use stay"
             return abandon(work, CacheError(.noRoom, message, key: key))
         }
         written.withLock { $0.promisedBytes += promised }

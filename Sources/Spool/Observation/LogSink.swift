@@ -75,11 +75,11 @@ struct EventLogger: EventSink {
         case .evicted(let key, let bytes, let cause):
             "evicted \(key.forLog), \(bytes) bytes: \(cause)"
         case .becameWriter:
-            "the process that had the store is gone: what is fetched is kept from now on"
+            "the process that had the store has ended: fetched bytes are stored from now on"
         case .removed(let key):
             "removed \(key.forLog)"
         case .storeRests(let seconds):
-            "the store failed again and again: nothing is stored for \(seconds) seconds"
+            "the store failed repeatedly: Spool stores nothing for \(seconds) seconds"
         case .bucketRests(let reason):
             "the bucket does not serve: \(reason); origins are asked instead, and the bucket again after a pause"
         case .bucketServes:

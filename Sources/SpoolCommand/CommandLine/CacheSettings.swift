@@ -37,8 +37,8 @@ struct CacheSettings {
     )
     static let certificates = Flag(
         "ca-file", takes: "FILE", environment: "SPOOL_CA_FILE",
-        help: "Certificates (PEM) that HTTPS origins are verified by, in place of the system's bundle; its directory of certificates counts"
-            + " besides, where libcurl knows one (Debian, Ubuntu). Not on Apple's systems: add the certificate to the keychain there.")
+        help: "Verify HTTPS origins by these certificates (PEM), in place of the system's bundle. On Debian and Ubuntu, the system's"
+            + " directory of certificates counts too. On Apple's systems, add the certificate to the keychain instead.")
     static let http2 = Flag(
         "http2", help: "Ask HTTPS origins by HTTP/2 where they offer it: one connection for many requests, but a pause buffers more.")
     static let verbose = Flag("verbose", "v", help: "Log every request and every fetch.")
@@ -177,16 +177,16 @@ struct CacheSettings {
     private func tell(_ log: StandardErrorLog, of server: RunningServer?) {
         guard let server else {
             return log.log(
-                .warning, "another process has the store, or its disk is full: what it holds is served, and what is fetched is not kept")
+                .warning, "another process has the store, or its disk is full: stored bytes are served, and fetched bytes are not kept")
         }
         let owner = "the server at \(server.publicAddress)" + (server.process.map { " (process \($0))" } ?? "")
         if !headers.isEmpty {
             let flags = "\(HeaderSettings.header.spelling), \(HeaderSettings.headerFor.spelling) or \(HeaderSettings.cookies.spelling)"
-            log.log(.warning, "\(owner) has the store: what is fetched with \(flags) is not kept; give them to the server")
+            log.log(.warning, "\(owner) has the store: bytes that are fetched with \(flags) are not kept; give them to the server")
         } else if server.isGeneral {
-            log.log(.info, "\(owner) has the store: what is fetched goes through it and is kept there")
+            log.log(.info, "\(owner) has the store: requests go through it, and it keeps the bytes")
         } else {
-            log.log(.warning, "\(owner) has the store and serves one site only: what is fetched here is not kept")
+            log.log(.warning, "\(owner) has the store and serves one site only: bytes that are fetched here are not kept")
         }
     }
 
@@ -264,7 +264,7 @@ struct CacheSettings {
                 _ = LimitFlags.set(flag, own, in: &limits)
             } else if let kept = stored[flag], !LimitFlags.set(flag, kept, in: &limits) {
                 throw Failure(
-                    "the limit '\(flag.name)=\(kept)' that the store at \(directory) keeps makes no sense; set it by 'spool limits'")
+                    "the store at \(directory) has the invalid limit '\(flag.name)=\(kept)'; set it by 'spool limits'")
             }
         }
         let isDecided = ownLimits[LimitFlags.quota.name] != nil || (decidesOnSize && stored[LimitFlags.quota] != nil)
@@ -305,7 +305,7 @@ struct CacheSettings {
         let directory = try directory()
         if let server = RunningServer.announced(in: directory) { return server }
         throw Failure(
-            "the store at \(directory) can't be changed: another process has it that is no 'spool serve' and could be asked, or its disk is"
+            "the store at \(directory) can't be changed: a process other than 'spool serve' has it, or its disk is"
                 + " full; stop that process, or free some room", .inputOutput)
     }
 

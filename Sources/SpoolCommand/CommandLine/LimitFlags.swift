@@ -6,8 +6,7 @@ enum LimitFlags {
     static let quota = Flag(
         "quota", takes: "BYTES", environment: "SPOOL_QUOTA",
         help:
-            "The most that stored media may occupy on disk, 8G by default, or 'none'. Given to 'serve' or 'limits', a limit is the store's from"
-            + " then on.")
+            "The most that stored media may occupy on disk, 8G by default, or 'none'. 'serve' and 'limits' keep a limit in the store.")
     static let maximumAge = Flag(
         "max-age", takes: "TIME", environment: "SPOOL_MAX_AGE",
         help: "Remove resources unused for this long, for example 30d, 12h or 90m; 'none' by default.")

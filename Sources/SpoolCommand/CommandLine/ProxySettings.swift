@@ -33,7 +33,7 @@ struct ProxySettings {
     static let allowPrivate = Flag(
         "allow-private", takes: "NAME", isRepeatable: true,
         help: "A public name that may lead to a private address, '*.example.com' for all below that, '*' for all; may be repeated."
-            + " Addresses themselves and local names are always asked.")
+            + " Literal addresses and local names are always allowed.")
 
     static let users = Flag(
         "users", takes: "one|many",
@@ -48,7 +48,7 @@ struct ProxySettings {
 
     static let behindProxy = Flag(
         "behind-proxy", takes: "COUNT", environment: "SPOOL_BEHIND_PROXY", usual: "1",
-        help: "Clients come through COUNT proxies in turn, such as nginx with TLS, 1 by default: they count as those of the network, and"
+        help: "Clients come through COUNT proxies in turn, such as nginx with TLS, 1 by default. They count as clients of the network, and"
             + " X-Forwarded-For, -Proto and -Host of a proxy on this machine are believed. Demands --token, --origin or --allow-origin.")
     static let trustedProxy = Flag(
         "trusted-proxy", takes: "ADDRESS", isRepeatable: true,

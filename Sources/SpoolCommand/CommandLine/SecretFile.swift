@@ -72,7 +72,7 @@ enum SecretFile {
     }
 
     private static func failure(_ code: Int32, _ operation: String, _ path: String, _ what: String) -> Failure {
-        Failure("\(what) can't be had: \(SystemError(code: code, operation: operation, subject: path))", .inputOutput)
+        Failure("can't read \(what): \(SystemError(code: code, operation: operation, subject: path))", .inputOutput)
     }
 }
 

@@ -10,7 +10,7 @@ struct AdoptCommand: Command {
         "trust",
         help: "Take partly stored resources as parts of the version that the origin has now, if its length is the same and it has a strong"
             + " validator. If the resource has changed meanwhile, such bytes are wrong.")
-    static let replace = Flag("replace", help: "Put what DIR has in the place of what is stored of the same resources.")
+    static let replace = Flag("replace", help: "Replace stored resources by those of DIR.")
     static let dryRun = Flag("dry-run", "n", help: "Only show what would be taken. The origin is not asked.")
     static let json = Flag("json", help: "Print one JSON object.")
 
@@ -22,7 +22,7 @@ struct AdoptCommand: Command {
                 + " was not taken, and why.",
             "A mapping file has one line for each file, with tabs between the path in DIR, the URL, and optionally type=TYPE, etag=TAG and"
                 + " length=BYTES. A line with a URL alone finds the file that GSPlayer or VIMediaCache names by its MD5.",
-            "While a server has the store, the server reads DIR. Interrupted, the resources that were taken stay. Exits 1 when something is"
+            "While a server has the store, the server reads DIR. After an interruption, the adopted resources stay. Exits 1 when something is"
                 + " damaged or could not be stored; the others are taken.",
         ],
         operands: .init(usage: "DIR", count: 1...1, completion: .files),

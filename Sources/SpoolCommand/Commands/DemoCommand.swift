@@ -7,7 +7,7 @@ import SpoolSystem
 /// `spool demo`: the proxy, an origin with generated music, and a page that shows the stored bytes.
 struct DemoCommand: Command {
     static let directory = Flag(
-        "cache", takes: "DIR", help: "The directory of the store; by default a temporary one that goes when the demo ends.")
+        "cache", takes: "DIR", help: "The directory of the store; by default a temporary one, which the end of the demo removes.")
     static let rate = Flag(
         "rate", takes: "BYTES", help: "Bytes a second that the origin sends on each connection; 1.5M by default, 0 is no limit.")
     static let seconds = Flag("seconds", takes: "N", isHidden: true, help: "The length of each piece.")

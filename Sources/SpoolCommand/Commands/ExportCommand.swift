@@ -8,7 +8,7 @@ struct ExportCommand: Command {
     static let link = Flag(
         "link",
         help:
-            "Where the file can't be a clone, let it be the store's own under a second name (a hard link) and no copy; don't change it then."
+            "Where the file can't be a clone, make it a hard link to the file of the store in place of a copy. Do not change such a file."
     )
 
     static let json = Flag("json", help: "Print one JSON object.")
@@ -16,8 +16,8 @@ struct ExportCommand: Command {
     static let syntax = CommandSyntax(
         "export", "Make a file of a resource that is stored as a whole",
         discussion: [
-            "Every stored byte is checked on the way, and opened where the store is encrypted. The file is a clone of the store's where the"
-                + " file system knows clones, else a copy. It gets its name when it is complete. Nothing is fetched: 'spool get' does that.",
+            "Every stored byte is checked on the way, and decrypted if the store is encrypted. The file is a clone where the file"
+                + " system has clones, else a copy. It gets its name when it is complete. Nothing is fetched: 'spool get' does that.",
             "FILE may be a directory: then the file has the name that the URL has.",
             "A presentation of HLS or DASH is many resources and no file. It plays without the network through 'spool serve'.",
         ],

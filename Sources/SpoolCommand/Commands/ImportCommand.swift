@@ -9,7 +9,7 @@ struct ImportCommand: Command {
     static let entityTag = Flag(
         "etag", takes: "TAG",
         help: "The entity tag that the origin gives this version, with its quotes, so that it need not be fetched anew.")
-    static let replace = Flag("replace", help: "Put the file in the place of what is stored of the resource.")
+    static let replace = Flag("replace", help: "Replace the stored bytes of the resource by the file.")
 
     static let json = Flag("json", help: "Print one JSON object.")
 
@@ -17,7 +17,7 @@ struct ImportCommand: Command {
         "import", "Store a file as if it had been fetched from a URL",
         discussion: [
             "The file is copied into the store, with checks, and sealed where the store is encrypted; it stays as it is. Room is made for it"
-                + " as for fetched bytes. It is stored when all of it is: interrupted, everything is as before.",
+                + " as for fetched bytes. An import that is interrupted leaves the store as it was.",
             "While a server has the store, the server reads the file and stores it.",
         ],
         operands: .init(usage: "FILE URL", count: 2...2, completion: .files),

@@ -9,8 +9,8 @@ struct LimitsCommand: Command {
     static let syntax = CommandSyntax(
         "limits", "Show or set how much a store keeps",
         discussion: [
-            "Without flags it shows the limits. A limit that is given here, or to 'spool serve', is the store's from then on: every command"
-                + " on the store keeps to it. 'default' takes one back. A running server takes new limits at SIGHUP, or when it starts next."
+            "Without flags it shows the limits. The store keeps a limit that is given here or to 'spool serve', and every command on the"
+                + " store follows it. 'default' removes one. A running server takes new limits at SIGHUP, or when it starts next."
         ],
         flags: [CacheSettings.directory] + LimitFlags.all + [json],
         examples: [

@@ -4,7 +4,7 @@ import SpoolCore
 /// `spool pin`: protects resources from eviction.
 struct PinCommand: Command {
     static let syntax = CommandSyntax(
-        "pin", "Keep resources in the store whatever room is needed",
+        "pin", "Protect resources from eviction",
         discussion: [
             "A resource that is not stored yet can be pinned, too. With the URL of a manifest, every stored part of the presentation is pinned, and a later 'spool get' of it"
                 + " pins the parts that it adds. Pinned bytes count towards the quota. 'spool unpin' and 'spool rm' end the protection.",
@@ -27,12 +27,12 @@ struct PinCommand: Command {
 /// `spool unpin`: allows the eviction of pinned resources again.
 struct UnpinCommand: Command {
     static let syntax = CommandSyntax(
-        "unpin", "Let pinned resources go again when room is needed",
+        "unpin", "Allow the eviction of pinned resources again",
         discussion: ["Exits 1 when one of them was not pinned.", Pinning.patterns],
         operands: .init(usage: "URL|KEY…", count: 1...CommandSyntax.maxOperands),
         flags: CacheSettings.store + KeySettings.names + [Pinning.json],
         examples: [
-            .init("spool unpin https://example.com/film.mp4", "Let the film go when room is needed.")
+            .init("spool unpin https://example.com/film.mp4", "Allow the eviction of the film.")
         ])
 
     private let pinning: Pinning
@@ -47,7 +47,7 @@ private struct Pinning {
     static let json = Flag("json", help: "Print a JSON array with one object for each resource.")
     /// The part of the help that both commands have.
     static let patterns =
-        "A '*' in a URL stands for any characters: the pattern means what 'spool ls' lists with it, and the last line counts."
+        "A '*' in a URL stands for any characters: the pattern selects the resources that 'spool ls' lists for it. The last line has their number."
         + " Nothing is changed when nothing matches."
 
     private let settings: CacheSettings

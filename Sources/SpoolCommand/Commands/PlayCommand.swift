@@ -14,7 +14,7 @@ struct PlayCommand: Command {
         discussion: [
             "Starts a proxy on a free port, and the player with the proxied URL; stops when the player ends. The player reads the URL from a"
                 + " playlist that only its user can read: it begins with a token that admits to the cache, and a command line is public.",
-            "While 'spool serve' has the store, what is fetched goes through that server, and is kept. Arguments after '--' go to the"
+            "While 'spool serve' has the store, requests go through that server, which keeps the bytes. Arguments after '--' go to the"
                 + " player.",
         ],
         operands: .init(usage: "URL [-- ARGUMENT…]", count: 1...CommandSyntax.maxOperands),
@@ -132,7 +132,7 @@ struct PlayCommand: Command {
         // The same Ctrl-C stopped the player, which is the usual way to end it.
         case _ where service.interruption.signal != nil: return .success
         case .exited(let code):
-            let answer = trouble.withLock { $0 }.map { "; the last error that it was answered with is \($0)" } ?? ""
+            let answer = trouble.withLock { $0 }.map { "; the last error in an answer was \($0)" } ?? ""
             throw Failure("\(child.name) ended with exit code \(code)\(answer)")
         case .signal(let signal): throw Failure("\(child.name) was ended by signal \(signal)")
         }
@@ -150,7 +150,7 @@ struct PlayCommand: Command {
             }
         }
         let names = players.map(\.name).joined(separator: ", ")
-        throw Failure("no player found: \(names); install one, or name another one that is with --player")
+        throw Failure("no player found: \(names); install one, or name an installed one with --player")
     }
 }
 

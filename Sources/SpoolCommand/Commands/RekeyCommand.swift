@@ -19,9 +19,9 @@ struct RekeyCommand: Command {
     static let syntax = CommandSyntax(
         "rekey", "Give an encrypted store another key",
         discussion: [
-            "The store opens with the new key, and no more with the old one, from the moment that the command begins to show progress. Then"
-                + " everything in it is sealed anew, one resource after the other, which takes room for a second copy of the largest one.",
-            "Ctrl-C stops it, and nothing is lost when it is stopped: the same command goes on where it was, and all is played meanwhile.",
+            "Once the command shows progress, only the new key opens the store. The command then seals one resource after the other anew,"
+                + " which takes room for a second copy of the largest one. Players are served meanwhile.",
+            "Ctrl-C stops it without loss. The same command continues.",
         ],
         flags: [
             CacheSettings.directory, EncryptionSettings.keyFile, EncryptionSettings.passphraseFile, newKeyFile, newPassphraseFile, cipher,

@@ -12,7 +12,7 @@ struct RemoveCommand: Command {
     static let syntax = CommandSyntax(
         "rm", "Remove resources from the store",
         discussion: [
-            "Asks no question, and prints the removed resources. A '*' in a URL stands for any characters: the pattern removes what 'spool ls' lists with it."
+            "Removes at once, and prints the removed resources. A '*' in a URL stands for any characters: the pattern removes the resources that 'spool ls' lists for it."
                 + " With the URL of a manifest, the whole presentation is removed, except for parts that another"
                 + " stored presentation shares. Exits 1 when one of them was not there, and removes nothing when nothing matches a pattern."
         ],

@@ -11,7 +11,7 @@ struct StatCommand: Command {
         "stat", "Show what is stored of one resource or presentation, or what the cache saved",
         discussion: [
             "With the URL of a manifest: each track of the presentation, and whether it plays without the network.",
-            "Length, type, validator, age, the stored ranges as numbers, and a bar of them; and what a running 'spool serve' did not store of it, and why."
+            "Shows length, type, validator, age, and the stored ranges as numbers and as a bar. Also shows what a running 'spool serve' did not store, and why."
                 + " Exits 1 when nothing is stored.",
             "Without a URL: what was played, fetched and saved on each day. Those of a running 'spool serve' are as old as its last stored bytes.",
         ],
@@ -49,7 +49,7 @@ struct StatCommand: Command {
         }
         let reason = try notStoredBecause(key)
         guard var status = found else {
-            let pin = isPinned ? "; it is pinned, and what will be stored of it is kept" : ""
+            let pin = isPinned ? "; it is pinned, which protects bytes that are stored later" : ""
             throw Failure(
                 "nothing is stored of \(name)" + (reason.map { ": \($0)" } ?? "") + pin, name: CacheError.Code.notStored.rawValue,
                 url: key.string)

@@ -9,9 +9,9 @@ struct VerifyCommand: Command {
     static let syntax = CommandSyntax(
         "verify", "Look for damage in what is stored",
         discussion: [
-            "Reads every stored byte of the resources, of all without URL; with the URL of a manifest, of its presentation. A '*' in a URL"
-                + " stands for any characters. Damage is a byte that the disk changed after it was written; it"
-                + " is found before it is served, too. Exits 1 when damaged bytes are left in the store or a resource is not there."
+            "Reads every stored byte of the resources, or of all without a URL. The URL of a manifest means its presentation. A '*' in a URL"
+                + " stands for any characters. Damage is a byte that the disk changed after it was written. Players"
+                + " never get it, because Spool compares each byte before its first use. Exits 1 when damaged bytes are left in the store or a resource is not there."
         ],
         operands: .init(usage: "[URL…]", count: 0...CommandSyntax.maxOperands),
         flags: CacheSettings.store + KeySettings.names + [repair, json],

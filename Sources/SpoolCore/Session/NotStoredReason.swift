@@ -48,9 +48,9 @@ extension NotStoredReason: CustomStringConvertible {
         case .byRequest: "the request asked not to store it"
         case .readOnlyStore: "the store is open for reading only"
         case .quotaReached: "the quota is used up by what is in use"
-        case .diskReserved: "the disk has no more left than what is kept free for others (--min-free)"
-        case .fileTooLarge: "the file system of the store holds no file of that size"
-        case .storeRests: "the store failed again and again, and is left alone for a while"
+        case .diskReserved: "the rest of the disk is kept free for others (--min-free)"
+        case .fileTooLarge: "the file is too large for the file system of the store"
+        case .storeRests: "the store failed repeatedly; Spool tries it again after a pause"
         case .storeTrouble(let words): "the store failed: \(words)"
         }
     }

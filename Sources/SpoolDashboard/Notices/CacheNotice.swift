@@ -63,7 +63,7 @@ package struct CacheNotice: Hashable, Sendable {
         case .networkRefused(let key, let reason): self.init(.paused, key, because: reason)
         case .networkPermitted(let key): self.init(.resumed, key, because: "the network is permitted again")
         case .becameWriter: self.init(.becameWriter)
-        case .storeRests(let seconds): self.init(.store, because: "it failed again and again, and rests for \(seconds) seconds")
+        case .storeRests(let seconds): self.init(.store, because: "it failed repeatedly, and rests for \(seconds) seconds")
         case .storeTrouble(let what): self.init(.store, because: what)
         case .bucketRests(let reason): self.init(.bucket, because: "it rests: \(reason)")
         case .bucketServes: self.init(.bucket, because: "it serves again")
