@@ -18,9 +18,9 @@ extension MediaCache {
     /// files, so do not make it on a thread that must not block.
     ///
     /// - Parameter configuration: The settings, which the cache copies.
-    /// - Throws: `.configuration` if a value is out of bounds, or if the process has no descriptor
-    ///   left; `.store`, with a message that describes the remedy; `.key` if the store needs a key
-    ///   and the provider has none or another one; `.storeLocked`.
+    /// - Throws: `.configuration` if a value is out of bounds, or if the process is out of
+    ///   descriptors; `.store`, with a message that describes the remedy; `.key` if the store needs
+    ///   a key and the provider has none or another one; `.storeLocked`.
     public convenience init(configuration: Configuration = Configuration()) throws(CacheError) {
         try configuration.validate()
         let opening = CacheOpening(configuration: configuration)
@@ -43,7 +43,7 @@ extension MediaCache {
     ///
     /// The cache takes over the store: it makes the index calls on one lane and closes the store
     /// with itself. The settings that concern the files of the built-in store, such as `directory`,
-    /// `isReadOnly` and `encryption`, have no effect.
+    /// `isReadOnly` and `encryption`, are ignored.
     ///
     /// ```swift
     /// let cache = try MediaCache(store: MemoryStore(capacityBytes: 64 << 20))   // nothing on disk
@@ -53,8 +53,8 @@ extension MediaCache {
     ///   - configuration: The settings, which the cache copies.
     ///   - store: A store that keeps the rules of `StoreContract` in `SpoolTesting`, and that no
     ///     other cache uses. `MemoryStore` is one.
-    /// - Throws: `.configuration` if a value is out of bounds, or if the process has no descriptor
-    ///   left.
+    /// - Throws: `.configuration` if a value is out of bounds, or if the process is out of
+    ///   descriptors.
     public convenience init(
         configuration: Configuration = Configuration(), store: any ResourceStore
     ) throws(CacheError) {

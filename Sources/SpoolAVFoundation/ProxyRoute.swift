@@ -7,7 +7,7 @@ import SpoolProxy
 /// The place at which a player gets a playlist and its segments, or a body without length.
 package struct ProxyRoute: Sendable {
     var url: URL
-    /// The visit that has to live as long as the player uses the URL, or nil for none.
+    /// The visit that has to live as long as the player uses the URL, or nil.
     var visit: ProxyVisit?
 
     /// The reason why there is no such place.

@@ -26,7 +26,7 @@ extension RandomAccessCollection<UInt8> {
 }
 
 extension [UInt8] {
-    /// The index of the first `byte` at or behind `start`, or nil when there is none.
+    /// The index of the first `byte` at or behind `start`, if there is one.
     func firstIndex(of byte: UInt8, from start: Int) -> Int? { withUnsafeBytes { $0.firstIndex(of: byte, from: start) } }
 
     /// Whether the bytes from `start` on begin with those of `text`.

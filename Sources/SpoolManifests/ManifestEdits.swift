@@ -2,8 +2,8 @@ package import SpoolCore
 
 /// Replacements of byte ranges in a document. All bytes outside of them stay as they are.
 ///
-/// An edit replaces every byte of its span. An edit inside of another one's span therefore has no
-/// effect. Readers can add a removal and an edit of the removed text independently of each other.
+/// An edit replaces every byte of its span. An edit inside of another one's span therefore is
+/// ignored. Readers can add a removal and an edit of the removed text independently of each other.
 package struct ManifestEdits: Hashable, Sendable {
     /// An edit in 16 bytes, because a long playlist has hundreds of thousands. Documents and texts
     /// are far smaller than 4 GiB (`ManifestLimits`).

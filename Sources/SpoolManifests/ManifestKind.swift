@@ -2,8 +2,8 @@ import SpoolCore
 
 /// The kinds of documents that name the parts of a presentation.
 ///
-/// The bytes of a document decide, because servers send wrong types and URLs without extension. Type
-/// and URL only limit the search, so that media and web pages are not searched.
+/// The bytes of a document decide, because servers send wrong types and URLs without extension.
+/// Type and URL only limit the search, so that media and web pages are not searched.
 package enum ManifestKind: Hashable, Sendable, CaseIterable {
     /// An HLS multivariant playlist, which lists playlists.
     case hlsMultivariant
@@ -35,7 +35,7 @@ package enum ManifestSuspicion: Hashable, Sendable {
     case named
     /// The type is used for manifests, and for other content: JSON, XML, text, bytes, none.
     case possible
-    /// The response is no manifest.
+    /// The response is not a manifest.
     case none
 
     /// Judges a response.

@@ -17,7 +17,7 @@ package struct ManifestLimits: Hashable, Sendable {
     /// The most attributes of one line of a playlist, and of one element of XML. The largest
     /// element of DASH has about 40.
     package var maxAttributes = 128
-    /// The most variables that one playlist defines, with definitions that have no effect.
+    /// The most variables that one playlist defines, with definitions that are ignored.
     package var maxVariables = 1_024
     /// The most bytes of the names and values of those variables. Signatures take some KiB.
     package var maxVariableBytes = 256 << 10

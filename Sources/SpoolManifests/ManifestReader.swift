@@ -10,7 +10,7 @@ package struct ManifestReader: Sendable {
         self.limits = limits
     }
 
-    /// Returns the parts of a manifest that matter, or nil when the bytes are no manifest.
+    /// Returns the parts of a manifest that matter, or nil when the bytes are not a manifest.
     ///
     /// - Parameters:
     ///   - bytes: The whole document.

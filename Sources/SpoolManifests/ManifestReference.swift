@@ -63,7 +63,7 @@ package struct ManifestReference: Hashable, Sendable {
         self.syntax = syntax
     }
 
-    /// The absolute URL that the reference means, or nil when the text is no URI reference.
+    /// The absolute URL that the reference means, or nil when the text is not a URI reference.
     package var url: String? { base.resolved(text) }
 }
 

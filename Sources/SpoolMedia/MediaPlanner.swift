@@ -8,7 +8,7 @@ package import SpoolCore
 ///
 /// An index as in MP4 gives the place of each sample, so a few reads suffice. The planner reads
 /// other containers from the beginning, frame by frame. These reads are the bytes of the plan
-/// itself, so they cost nothing extra.
+/// itself, so they are free.
 package struct MediaPlanner {
     /// The next thing to do.
     package enum Step: Hashable, Sendable {

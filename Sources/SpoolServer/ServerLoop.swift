@@ -78,8 +78,8 @@ final class ServerLoop: @unchecked Sendable {
         do throws(SystemError) {
             try connection.open()
         } catch {
-            // The kernel has no memory for another registration. Releasing the connection closes
-            // the socket, and the client notices.
+            // The kernel lacks memory for another registration. Releasing the connection closes the
+            // socket, and the client notices.
             return census.leave(ticket)
         }
         connection.position = connections.count
@@ -170,7 +170,7 @@ final class ServerLoop: @unchecked Sendable {
     // MARK: Time
 
     /// Schedules one timer for all connections. A connection's deadline is a number that changes
-    /// with every request and costs nothing to change.
+    /// with every request and is free to change.
     private func scheduleSweep() {
         sweepTimer = loop.after(options.sweepInterval) { [weak self] in
             guard let self else { return }

@@ -89,8 +89,8 @@ public struct PieceChecks: Hashable, Sendable {
 // MARK: - Cutting and joining
 
 extension Piece {
-    /// Returns the blocks of the piece that `range` touches, or nil when there are none. Blocks at
-    /// the edges of the piece may be partial.
+    /// Returns the blocks of the piece that `range` touches, if there are any. Blocks at the edges
+    /// of the piece may be partial.
     package func blocks(touching range: ByteRange) -> Piece? {
         range.widenedToBlocks.intersection(self.range).map(part)
     }
@@ -175,7 +175,7 @@ extension ByteRange {
             upper: ((upperBound - 1) / Piece.blockBytes).nextMultiple(of: Piece.blockBytes))
     }
 
-    /// The whole blocks inside the range, or nil when there are none.
+    /// The whole blocks inside the range, if there are any.
     package var wholeBlocks: ByteRange? {
         let first = lowerBound % Piece.blockBytes == 0 ? lowerBound : (lowerBound / Piece.blockBytes).nextMultiple(of: Piece.blockBytes)
         return ByteRange(first, upperBound - upperBound % Piece.blockBytes)

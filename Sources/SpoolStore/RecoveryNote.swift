@@ -25,8 +25,8 @@ package enum RecoveryNote: Hashable, Sendable {
     /// The index's log could not be moved into the database, for the given reason. The next change
     /// of the index tries again.
     case logKept(reason: String)
-    /// The disk has no space to open the index for writing. The store serves its contents and
-    /// stores nothing more.
+    /// The disk is too full to open the index for writing. The store serves its contents and stores
+    /// nothing more.
     case diskFull
     /// A file without an entry in the index could not be unlinked.
     case fileLeftBehind(path: String, SystemError)

@@ -147,7 +147,7 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// Sets the access times of many keys at once. Keys that are not stored are skipped.
     func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError)
 
-    /// Returns the text that `setHistory` kept last, or nil when there is none. Index call.
+    /// Returns the text that `setHistory` kept last, if there is one. Index call.
     func history() throws(StoreError) -> String?
 
     /// Keeps a text about the past of the cache with the index. Index call.
@@ -177,8 +177,8 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// Eviction skips parts as it skips entries. A resource may be a part of several entries.
     func setDownloadPart(_ key: ResourceKey, of download: ResourceKey, _ isPart: Bool) throws(StoreError)
 
-    /// Returns the number of stored bytes of an entry: those of its resource and of its parts. Index
-    /// call.
+    /// Returns the number of stored bytes of an entry: those of its resource and of its parts.
+    /// Index call.
     func storedBytes(ofDownload key: ResourceKey) throws(StoreError) -> Int64
 
     /// Returns the bytes of `totalSizeBytes` that belong to entries of the list of downloads and to
@@ -442,8 +442,8 @@ public protocol DataFile: StoredBytes {
     /// Frees the disk space of all blocks without a byte of `kept`, and ends the file after the
     /// last block that has one.
     ///
-    /// Does nothing when `punch` would return false. The caller guarantees that other bytes are not
-    /// read and that the file is no longer written.
+    /// Ignored when `punch` would return false. The caller guarantees that other bytes are not read
+    /// and that the file is no longer written.
     func release(allBut kept: ByteRangeSet) throws(StoreError)
 }
 

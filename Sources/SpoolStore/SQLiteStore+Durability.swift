@@ -38,7 +38,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Ends a durable point. Does nothing when another point has replaced it.
+    /// Ends a durable point. Ignored when another point has replaced it.
     package func finish(_ point: DurablePoint) -> DurablePointOutcome {
         var outcome = DurablePointOutcome()
         do throws(StoreError) {

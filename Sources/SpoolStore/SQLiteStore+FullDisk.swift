@@ -22,8 +22,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Unlinks the file of a resource before the index enters the removal, because the index has no
-    /// space for the entry. Returns whether the resource was in the index. Until the removal is
+    /// Unlinks the file of a resource before the index enters the removal, because the index lacks
+    /// room for the entry. Returns whether the resource was in the index. Until the removal is
     /// entered, bytes of the missing file are gaps at the next look-up, and no file of that number
     /// is created.
     func freeWithoutIndex(_ key: ResourceKey) throws(StoreError) -> Bool {

@@ -21,7 +21,7 @@ package final class SQLiteStore: ResourceStore {
         package var isReadOnly = false
         /// The encryption of the store, or nil for a plain one.
         package var encryption: EncryptionOptions?
-        /// The resources whose files may be unlinked when the disk has no space to open the index
+        /// The resources whose files may be unlinked when the disk is too full to open the index
         /// for writing. The caller is about to remove them.
         package var expendable: Expendable?
         /// Called for each file that was unlinked in this way, with its resource if known and the
@@ -313,7 +313,7 @@ package final class SQLiteStore: ResourceStore {
         }
     }
 
-    /// Runs a change of the index. When the disk has no space for it, releases the reserve and runs
+    /// Runs a change of the index. When the disk is too full for it, releases the reserve and runs
     /// the change once more.
     func writeWithReserve<R>(_ body: (StoreIndex) throws(StoreError) -> R) throws(StoreError) -> R {
         do throws(StoreError) { return try write(body) } catch {

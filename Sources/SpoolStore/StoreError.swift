@@ -9,7 +9,7 @@ public import SpoolSystem
 @nonexhaustive
 #endif
 public enum StoreError: Error, Hashable, Sendable {
-    /// The disk or the quota has no space.
+    /// The disk or the quota is full.
     case full
     /// Another process has the store. The associated value is its process number, if known.
     case locked(by: Int32?)

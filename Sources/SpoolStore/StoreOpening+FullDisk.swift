@@ -5,7 +5,7 @@ import SpoolSystem
 // files that the caller is about to remove anyway.
 
 extension StoreOpening {
-    /// Runs `open`. While the disk has no space for it, frees the next thing and runs it again.
+    /// Runs `open`. While the disk is too full for it, frees the next thing and runs it again.
     func makingRoom(_ open: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         do throws(StoreError) { return try open() } catch {
             guard error == .full, try releaseReserve() else { return try openWithoutExpendable(error, open) }
@@ -68,7 +68,7 @@ extension StoreOpening {
 
     // MARK: Reading without space
 
-    /// Opens a store for reading whose disk has no space to write.
+    /// Opens a store for reading whose disk is too full to write.
     func openWithoutSpace() throws(StoreError) -> Result {
         guard !options.usesFileSystemForIndex else { return try openAlone() }
         do throws(StoreError) { return try openForReading(heldBy: nil) } catch {

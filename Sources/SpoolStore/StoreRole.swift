@@ -5,8 +5,8 @@ import SpoolCore
 struct StoreRole {
     /// Nil for a process that reads.
     var lock: StoreLock?
-    /// The lock of a process that reads, and keeps others out because the disk has no space for
-    /// the memory that they would share.
+    /// The lock of a process that reads, and keeps others out because the disk is too full for the
+    /// memory that they would share.
     var aloneLock: StoreLock?
     /// The keys of an encrypted store.
     var keys: StoreKeys?

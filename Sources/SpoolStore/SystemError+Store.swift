@@ -2,9 +2,9 @@ import SpoolLibc
 import SpoolSystem
 
 extension SystemError {
-    /// Whether the disk, or this user's share of it, has no space.
+    /// Whether the disk, or this user's share of it, is full.
     var meansFull: Bool { code == ENOSPC || code == EDQUOT }
-    /// Whether the process or the system has no descriptor left.
+    /// Whether the process or the system is out of descriptors.
     var meansNoDescriptor: Bool { code == EMFILE || code == ENFILE }
     /// Whether the file or directory does not exist.
     var meansMissing: Bool { code == ENOENT || code == ENOTDIR }

@@ -19,7 +19,7 @@ extension MediaCache {
     /// ```
     ///
     /// - Parameters:
-    ///   - origin: The origin of every request. `Configuration.network.transport` has no effect.
+    ///   - origin: The origin of every request. `Configuration.network.transport` is ignored.
     ///   - clock: The clocks of the cache, or nil for the real time.
     ///   - capacityBytes: The most bytes in memory, 64 MiB by default.
     ///   - configuration: The settings of the cache.
@@ -43,9 +43,9 @@ extension MediaCache {
     ///
     /// - Parameters:
     ///   - disk: The disk. The store uses the directory `/cache`.
-    ///   - origin: The origin of every request. `Configuration.network.transport` has no effect.
+    ///   - origin: The origin of every request. `Configuration.network.transport` is ignored.
     ///   - clock: The clocks of the cache, or nil for the real time.
-    ///   - configuration: The settings of the cache. Those of the directory have no effect.
+    ///   - configuration: The settings of the cache. Those of the directory are ignored.
     /// - Throws: `.store` if the store can't be opened; `.key`; `.configuration` if a value of the
     ///   configuration is out of bounds.
     public static func onDisk(

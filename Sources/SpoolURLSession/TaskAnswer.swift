@@ -5,7 +5,7 @@
 package struct TaskAnswer {
     /// Whether the head came.
     package private(set) var hasHead = false
-    /// The length of the body by its head, or nil if the head has none.
+    /// The length of the body by its head, if it has one.
     private var promisedBytes: Int64?
     /// The number of body bytes so far.
     package private(set) var arrivedBytes: Int64 = 0

@@ -16,7 +16,7 @@ internal import FoundationNetworking
 /// - It decodes content codings, even unasked. A response with one ends with `.malformed`, because
 ///   ranges do not count decoded bytes.
 /// - It goes on calling the delegate after `cancel`. A transfer that is over is forgotten at once,
-///   so these calls have no effect.
+///   so these calls are ignored.
 /// - `suspend` is not used. On Apple's systems it stops a delivery late or not at all, and a task
 ///   that is suspended for long can hold up other requests of the process. On Linux it closes the
 ///   connection, and `resume` asks again from the start. If an origin sends more than

@@ -27,7 +27,7 @@ final class URLSessionTransportDelegate: NSObject, URLSessionDataDelegate, @unch
         task.resume()
     }
 
-    /// Forgets a transfer that is over. Later calls of the session about its task have no effect.
+    /// Forgets a transfer that is over. Later calls of the session about its task are ignored.
     func forget(_ taskNumber: Int) {
         transfers[taskNumber] = nil
     }

@@ -14,7 +14,7 @@ extension IntervalSet {
         while let interval = rest { rest = insertIntoLeaf(interval) }
     }
 
-    /// Adds every element of `range`. An empty range has no effect.
+    /// Adds every element of `range`. An empty range is ignored.
     ///
     ///     var set: IntervalSet<Int> = []
     ///     set.insert(0..<10)  // [0...9]
@@ -34,7 +34,7 @@ extension IntervalSet {
         while let interval = rest { rest = removeFromLeaf(interval) }
     }
 
-    /// Removes every element of `range`. An empty range has no effect.
+    /// Removes every element of `range`. An empty range is ignored.
     ///
     ///     var set: IntervalSet = [0...9]
     ///     set.remove(5..<10)  // [0...4]

@@ -56,8 +56,8 @@ extension IntervalSet {
         return position...Swift.min(member.upperBound, last)
     }
 
-    /// The first run of members at or after `position`, clipped on its left to `position`; nil when
-    /// there is none.
+    /// The first run of members at or after `position`, clipped on its left to `position`, if there
+    /// is one.
     ///
     ///     IntervalSet([0...9, 20...29]).firstInterval(atOrAfter: 12)  // 20...29
     /// - Complexity: O(log *n*).

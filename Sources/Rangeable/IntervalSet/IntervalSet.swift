@@ -1,8 +1,8 @@
 /// A sorted set of disjoint integer intervals, coalesced where they touch.
 ///
 /// Can contain every interval that `Bound` can express, extremes included, because the set stores
-/// closed bounds. Methods also accept and return half-open ranges. An empty range has no effect,
-/// and every set contains it. A half-open range can't reach `Bound.max`; the closed range
+/// closed bounds. Methods also accept and return half-open ranges. An empty range is ignored, and
+/// every set contains it. A half-open range can't reach `Bound.max`; the closed range
 /// `lower...Bound.max` does.
 ///
 ///     var seen = IntervalSet<Int>()
@@ -68,13 +68,13 @@ public struct IntervalSet<Bound: FixedWidthInteger & Sendable>: Sendable {
         return reduce(0) { $0 + Bound.Magnitude(truncatingIfNeeded: $1.upperBound &- $1.lowerBound) + 1 }
     }
 
-    /// The smallest element, or nil when there is none.
+    /// The smallest element, if there is one.
     ///
     ///     IntervalSet([3...9, 20...29]).min  // 3
     /// - Complexity: O(log *n*).
     @inlinable public var min: Bound? { tree.first?.lowerBound }
 
-    /// The largest element, or nil when there is none.
+    /// The largest element, if there is one.
     ///
     ///     IntervalSet([3...9, 20...29]).max  // 29
     /// - Complexity: O(1).
@@ -94,7 +94,7 @@ extension ClosedRange: TreeEntry where Bound: FixedWidthInteger {
 
 extension ClosedRange where Bound: FixedWidthInteger {
     /// The elements of a half-open range.
-    /// - Returns: nil if it has none.
+    /// - Returns: Nil without one.
     @inlinable init?(nonEmpty range: Range<Bound>) {
         guard !range.isEmpty else { return nil }
         self.init(uncheckedBounds: (range.lowerBound, range.upperBound - 1))

@@ -6,7 +6,7 @@
 ///     try styles.insert(bold, start: 2, end: 5)
 ///     bold.getRange(from: styles)  // [2...5]
 ///
-/// A type needs no more than `Hashable` to be an element; the conformance adds this method.
+/// A type needs at most `Hashable` to be an element; the conformance adds this method.
 public protocol RangeableElement: Hashable {
     /// Returns the intervals where this element is active in `container`, in ascending order. Empty
     /// when it was never inserted.

@@ -2,8 +2,8 @@
 ///
 /// Up to `Entry.nodeCapacity` entries lie in one flat array. With more entries each such array is a
 /// leaf, and arrays of *digests*, one for each child, lead to it. Nodes are structs that contain
-/// arrays, so the tree is a value: a copy costs nothing, and a change copies only the shared nodes
-/// that it touches.
+/// arrays, so the tree is a value: a copy is free, and a change copies only the shared nodes that
+/// it touches.
 ///
 /// A *probe* denotes a position: it is an entry that begins at that position and need not be in the
 /// tree.
@@ -20,7 +20,7 @@
 
     /// The digest of all entries, which sorts as the last of them; nil in an empty tree.
     ///
-    /// Where a digest contains nothing but the order, this is the last entry itself.
+    /// Where a digest contains only the order, this is the last entry itself.
     @inlinable var lastDigest: Entry? { root.entries.last }
 
     /// The first entry that does not precede `probe`.

@@ -67,7 +67,7 @@ struct ForeignDirectory {
         }
     }
 
-    /// The store by its indexes, or nil if it has none.
+    /// The store by its indexes, if it has one.
     private func indexed(_ map: AdoptionMap) throws(CacheError) -> ForeignStore? {
         for prefix in ["", KTVHTTPCacheStore.directoryName + "/"] {
             let archive = prefix + KTVHTTPCacheStore.archiveName

@@ -114,7 +114,7 @@ package struct BucketManifest: Hashable, Sendable {
         case manifest(BucketManifest)
         /// The trailer is longer: this many of the last bytes are needed.
         case more(Int)
-        /// It is no object of a resource with this key.
+        /// It is not an object of a resource with this key.
         case foreign
     }
 

@@ -5,14 +5,14 @@ import SpoolSystem
 extension Configuration {
     /// Where the store is, and how it is opened.
     public struct Storage: Sendable {
-        /// The directory of the store, created if it is missing. Nil, the default, means the default
-        /// directory of `name`.
+        /// The directory of the store, created if it is missing. Nil, the default, means the
+        /// default directory of `name`.
         public var directory: String?
         /// The name of the default directory: `Caches/<name>` on Apple's systems,
         /// `$XDG_CACHE_HOME/<name>` elsewhere. The default is `spool`.
         public var name = "spool"
-        /// The most bytes that are stored of one resource; at least 1. A larger resource is passed on
-        /// and not stored. Nil, the default, means no limit.
+        /// The most bytes that are stored of one resource; at least 1. A larger resource is passed
+        /// on and not stored. Nil, the default, means unlimited.
         public var maximumResourceBytes: Int64?
         /// The most descriptors that the store keeps for data files, besides those that are being
         /// sent to a client; at least 16.
@@ -25,7 +25,8 @@ extension Configuration {
         /// Whether the store is opened for reading only. Then nothing is stored. The default is
         /// false.
         public var isReadOnly = false
-        /// The resources that the store may delete when the disk has no room to open it for writing.
+        /// The resources that the store may delete when the disk is too full to open it for
+        /// writing.
         package var expendable: SQLiteStore.Expendable?
         /// Called for each file that the store deleted for that, with its resource, if known, and
         /// the bytes that it occupied.
@@ -34,8 +35,8 @@ extension Configuration {
         /// Creates the default settings.
         public init() {}
 
-        /// The share of the descriptors of the process that data files take at most, as a divisor, if
-        /// `openFileCount` is nil.
+        /// The share of the descriptors of the process that data files take at most, as a divisor,
+        /// if `openFileCount` is nil.
         package static let descriptorShare = 4
 
         /// The limits on open data files, from the descriptors that the process may open now.

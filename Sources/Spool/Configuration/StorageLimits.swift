@@ -2,8 +2,8 @@ public import SpoolCore
 
 /// The limits on stored bytes, and the policy that chooses what is evicted.
 ///
-/// Nil means no limit. A limit of 0 is refused, because nothing could be stored. All limits hold at
-/// the same time, and none of them evicts pinned resources.
+/// Nil means unlimited. A limit of 0 is refused, because nothing could be stored. All limits hold
+/// at the same time, and none of them evicts pinned resources.
 public struct StorageLimits: Sendable {
     /// The most bytes that stored media may occupy on disk, in allocated blocks; at least 1. The
     /// index is not included. The cache makes room before each write.
@@ -12,15 +12,15 @@ public struct StorageLimits: Sendable {
     /// little beside the storage of a phone or a server.
     public var quotaBytes: Int64? = 8 << 30
     /// The time after which an unused resource is removed; more than zero. Nil, the default, means
-    /// no limit. The cache checks soon after it is opened, after commits, and every eighth of this
+    /// unlimited. The cache checks soon after it is opened, after commits, and every eighth of this
     /// time, but at least every hour and at most every minute.
     public var maximumAge: Duration?
-    /// The most resources in the store; at least 1. Nil, the default, means no limit. The cache
+    /// The most resources in the store; at least 1. Nil, the default, means unlimited. The cache
     /// checks soon after it is opened, and after commits.
     public var maximumCount: Int?
     /// The bytes that stay free on the disk of the store; at least 1. Below that, the cache evicts,
-    /// or stores nothing. The default is 256 MiB, because systems fail with less. Nil means no
-    /// limit.
+    /// or stores nothing. The default is 256 MiB, because systems fail with less. Nil means
+    /// unlimited.
     public var minimumFreeBytes: Int64? = 256 << 20
     /// The order in which resources are evicted. The default evicts the least recently used first.
     public var policy: any EvictionPolicy = LeastRecentlyUsed()

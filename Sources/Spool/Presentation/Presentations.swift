@@ -40,8 +40,9 @@ public struct Presentations: Sendable {
     /// 20 000 parts.
     ///
     /// - Parameter name: The manifest, by its URL or key.
-    /// - Returns: The status, or nil if the manifest is not stored as a whole or is no manifest.
-    /// - Throws: `.store`, `.closed`, `.unsupportedURL`, the last also for more than 1 048 576 parts.
+    /// - Returns: The status, or nil if the manifest is not stored as a whole or is not a manifest.
+    /// - Throws: `.store`, `.closed`, `.unsupportedURL`, the last also for more than 1 048 576
+    ///   parts.
     public func status(of name: some ResourceName) async throws(CacheError) -> PresentationStatus? {
         try await inventory(of: name.key(in: cache)).map(PresentationStatus.init)
     }
@@ -78,16 +79,16 @@ public struct Presentations: Sendable {
     ///
     /// The download begins at once, and is a ``Preload`` of the whole: four parts are fetched at a
     /// time, after requests for playback. Stored parts are not fetched, so a repeated download goes
-    /// on where the last one ended. When a part is forbidden or missing at its origin, the manifests
-    /// are asked for again once, because their signatures may have expired. The parts of a pinned
-    /// presentation are pinned as well.
+    /// on where the last one ended. When a part is forbidden or missing at its origin, the
+    /// manifests are asked for again once, because their signatures may have expired. The parts of
+    /// a pinned presentation are pinned as well.
     ///
-    /// The stream has the newest progress only, and ends when every part of the selection is stored.
-    /// Cancelling the iterating task and releasing the stream stop the download. Bytes that arrived
-    /// stay stored.
+    /// The stream has the newest progress only, and ends when every part of the selection is
+    /// stored. Cancelling the iterating task and releasing the stream stop the download. Bytes that
+    /// arrived stay stored.
     ///
     /// The stream throws a `CacheError` of ``Preload/result()``, with the URL of the part in the
-    /// message; `.unsupportedURL` also for a resource that is no presentation, and for more than
+    /// message; `.unsupportedURL` also for a resource that is not a presentation, and for more than
     /// 1 048 576 parts; `.notStored` also for a manifest that must not be stored.
     ///
     /// - Parameters:
@@ -113,8 +114,8 @@ public struct Presentations: Sendable {
     /// presentation protects what it adds.
     ///
     /// - Parameter name: The manifest, by its URL or key.
-    /// - Returns: The number of resources that were not pinned before, or nil if no such manifest is
-    ///   stored.
+    /// - Returns: The number of resources that were not pinned before, or nil if no such manifest
+    ///   is stored.
     /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
     ///   `.unsupportedURL`.
     @discardableResult

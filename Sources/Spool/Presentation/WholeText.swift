@@ -1,6 +1,6 @@
 /// The whole text of a manifest, as readers get it.
 ///
-/// Everything that reads the text shares one copy of its bytes: copies of the value cost nothing.
+/// Everything that reads the text shares one copy of its bytes: copies of the value are free.
 package struct WholeText: Sendable {
     package let bytes: [UInt8]
     /// The URL that its references are resolved against.

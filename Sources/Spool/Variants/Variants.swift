@@ -74,8 +74,8 @@ package struct Variants: Sendable {
 }
 
 extension ResourceKey {
-    /// The key of a variant. The first variant has the key of the resource. A normalised URL has no
-    /// space, so no resource has the key of another one's variant.
+    /// The key of a variant. The first variant has the key of the resource. A normalised URL has
+    /// no space, so no resource has the key of another one's variant.
     package func variant(_ number: Int) -> ResourceKey {
         number == 0 ? self : ResourceKey(normalized: "\(string) variant \(number)")
     }

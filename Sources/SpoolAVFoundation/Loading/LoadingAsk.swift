@@ -89,7 +89,8 @@ package struct LoadingFailure: Error, Hashable, Sendable {
     /// Whether another reader may succeed later where this one failed.
     ///
     /// A resource that was removed is fetched again. The shell then checks that it is the same
-    /// version. A refusal by the network policy comes after the cache has waited for the permission.
+    /// version. A refusal by the network policy comes after the cache has waited for the
+    /// permission.
     package var isWorthAnotherTry: Bool {
         (error.isRetryable && error.code != .networkRefused) || error.code == .removed
     }
@@ -100,8 +101,8 @@ package enum FallbackReason: Hashable, Sendable {
     /// The origin does not state the length: the resource is endless, live or chunked. Content
     /// information cannot express that.
     case unknownLength
-    /// The origin does not state the length of a body that is no live stream. The proxy stores it
-    /// while it passes it on.
+    /// The origin does not state the length of a body that is not a live stream. The proxy stores
+    /// it while it passes it on.
     case openEnded
     /// The resource is a playlist. The loader cannot supply its segments.
     case playlist

@@ -74,7 +74,7 @@ public final class MediaDownload: @unchecked Sendable {
         state.withLock { $0.preload }?.cancel()
     }
 
-    /// Begins to fetch. Stored bytes cost nothing, so each preload begins with the first byte.
+    /// Begins to fetch. Stored bytes are free, so each preload begins with the first byte.
     private func open() {
         let number = state.withLock { state in
             state.number += 1
@@ -140,7 +140,7 @@ public final class MediaDownload: @unchecked Sendable {
     /// Waits until every byte is stored. Cancelling the waiting task cancels the download.
     ///
     /// - Throws: The error that prevents it. `.notStored` for a resource that must not be stored,
-    ///   `.noRoom` when the store has no room for it, `.closed` after `cancel`.
+    ///   `.noRoom` when the store lacks room for it, `.closed` after `cancel`.
     public func finish() async throws(CacheError) {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -14,7 +14,7 @@ package enum ContentTypeDecision: Hashable, Sendable {
     case playlist
     /// Read the first bytes, then decide again.
     case needsBytes
-    /// The resource is no media.
+    /// The resource is not media.
     case notMedia(String)
     /// The resource is in a container that the system does not open.
     case unsupported(MediaKind)

@@ -3,12 +3,12 @@ package import SpoolCore
 /// An archive of `NSKeyedArchiver`: a property list whose objects refer to each other by number.
 ///
 /// The list has the members `$archiver`, `$version`, `$top` and `$objects`. Object 0 stands for
-/// nil. An object that is no plain text or number is a dictionary with its class under `$class`.
-/// The members of a range are those of `NSRange.swift` and `NSSpecialValue.swift` below
+/// nil. An object that is neither plain text nor a number is a dictionary with its class under
+/// `$class`. The members of a range are those of `NSRange.swift` and `NSSpecialValue.swift` below
 /// `Sources/Foundation` in swiftlang/swift-corelibs-foundation.
 ///
 /// Nothing here follows references on its own, except one step for each call. A circle of
-/// references therefore costs nothing.
+/// references therefore is free.
 package struct KeyedArchive: Sendable {
     /// An object of the archive: its number in the table.
     package struct Object: Hashable, Sendable {
@@ -22,7 +22,7 @@ package struct KeyedArchive: Sendable {
 
     /// Reads an archive, in the binary format or in XML.
     ///
-    /// - Throws: `ParseError` for bytes that are no archive, or beyond the limits.
+    /// - Throws: `ParseError` for bytes that are not an archive, or beyond the limits.
     package init(_ bytes: [UInt8], limits: AdoptionLimits) throws(ParseError) {
         guard bytes.count <= limits.archiveBytes else {
             throw ParseError(offset: limits.archiveBytes, expected: "an archive of at most \(limits.archiveBytes) bytes")
@@ -39,7 +39,7 @@ package struct KeyedArchive: Sendable {
         self.root = Object(number: objects[root])
     }
 
-    /// The member of an object with this name, or nil if the object has none.
+    /// The member of an object with this name, if it has one.
     package func member(_ name: String, of object: Object) -> Object? {
         guard case .dictionary(let members) = table[object.number], let number = members[name] else { return nil }
         return target(of: number)

@@ -120,7 +120,7 @@ package struct CommandLineParser {
     }
 
     /// Takes the settings of a file that nothing more important sets. Settings of other commands
-    /// have no effect.
+    /// are ignored.
     private mutating func read(_ file: ConfigurationFile) {
         let known = file.entries.filter { syntax.flags.contains($0.flag) && !found.has($0.flag) }
         for entry in known {
@@ -200,7 +200,7 @@ package struct Arguments {
     /// All values of a repeatable flag. For a flag with two words, both words in turn.
     func all(_ flag: Flag) -> [String] { values.byFlag[flag.name] ?? [] }
 
-    /// Returns the converted value of a flag, or nil when there is none.
+    /// Returns the converted value of a flag, if there is one.
     ///
     /// - Throws: `UsageError` when `convert` returns nil. The message names the flag or the
     ///   variable and the `expected` form.

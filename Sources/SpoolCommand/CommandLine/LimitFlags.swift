@@ -89,7 +89,7 @@ enum LimitFlags {
         }
     }
 
-    /// Returns the size in bytes beyond which a resource is not stored, or nil for no limit.
+    /// Returns the size in bytes beyond which a resource is not stored, or nil for unlimited.
     static func maximumResourceBytes(_ arguments: Arguments) throws(UsageError) -> Int64? {
         try arguments.value(maximumResource, expected: "a size above 0, for example 4G, or none") { Limit($0, ByteCount.parse) }?.value
     }

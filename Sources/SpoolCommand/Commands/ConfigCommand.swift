@@ -49,7 +49,7 @@ struct ConfigCommand: Command {
     private func row(_ flag: Flag, _ stored: StoredLimits, _ directory: String?) -> Row {
         if let source = arguments.source(of: flag) {
             let values = arguments.all(flag).map { Self.shown($0, flag) }
-            // The first word of two is a host, which is no secret.
+            // The first word of two is a host, which is not a secret.
             let hosts = flag.second == nil ? [] : stride(from: 0, to: values.count, by: 2).map { arguments.all(flag)[$0] + " (not shown)" }
             let text = flag.placeholder == nil ? "yes" : (flag.second == nil ? values : hosts).joined(separator: ", ")
             return Row(name: flag.name, value: text, source: source)

@@ -65,7 +65,7 @@ struct DoctorCommand: Command {
         }
     }
 
-    /// A token in a file that others can read is no secret.
+    /// A token in a file that others can read is not a secret.
     private func tokens() -> [Finding] {
         guard case .file(let path, let line)? = arguments.source(of: ProxySettings.token),
             arguments[ProxySettings.token]?.hasPrefix("@") == false

@@ -164,7 +164,7 @@ extension ByteRangeSet {
 }
 
 extension Validator {
-    /// The validator in HTTP form, or nil when there is none.
+    /// The validator in HTTP form, if there is one.
     var text: String? {
         switch self {
         case .strong(let entityTag), .weak(let entityTag): entityTag

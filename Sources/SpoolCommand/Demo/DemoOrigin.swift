@@ -28,7 +28,7 @@ final class DemoOrigin: Handler {
 
     /// Creates an origin that does not listen yet.
     ///
-    /// - Parameter bytesPerSecond: The rate of each response, or nil for no limit.
+    /// - Parameter bytesPerSecond: The rate of each response, or nil for unlimited.
     init(files: [DemoFile], bytesPerSecond: Int64?) throws(SystemError) {
         self.files = files
         self.bytesPerSecond = bytesPerSecond

@@ -9,7 +9,7 @@ import SpoolSystem
 final class PacedBody: BodySource {
     private let file: DemoFile
     private let loop: EventLoop
-    /// The rate, or nil for no limit.
+    /// The rate, or nil for unlimited.
     private let bytesPerSecond: Int64?
     private let start: Int64
     private let end: Int64

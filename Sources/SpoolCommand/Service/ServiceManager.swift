@@ -8,8 +8,8 @@ import SpoolSystem
 ///
 /// All of it comes from the environment. Without these variables, nothing has an effect.
 struct ServiceManager: Sendable {
-    /// The path of the socket for messages. A first `@` stands for a zero byte, which is the form of
-    /// a socket without a file.
+    /// The path of the socket for messages. A first `@` stands for a zero byte, which is the form
+    /// of a socket without a file.
     private let socketPath: String?
     /// The time within which the manager expects a sign of life, or nil if it expects none.
     let watchdogTimeout: Nanoseconds?
@@ -55,7 +55,7 @@ struct ServiceManager: Sendable {
         }
     }
 
-    /// Sends a message. Does nothing without a manager, and never waits.
+    /// Sends a message. Ignored without a manager, and never waits.
     func notify(_ message: Message) throws(SystemError) {
         guard let socketPath else { return }
         let number = try systemCall("socket", on: socketPath) {
@@ -82,7 +82,7 @@ struct ServiceManager: Sendable {
 
     // MARK: Listeners
 
-    /// The address of the first inherited socket, or nil when there is none.
+    /// The address of the first inherited socket, if there is one.
     var listenerAddress: SocketAddress? { listenerCount > 0 ? SocketAddress.bound(to: Self.firstListener) : nil }
 
     /// Takes over the first inherited socket, and closes the others.

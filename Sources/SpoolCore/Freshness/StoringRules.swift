@@ -10,7 +10,7 @@ package struct StoringRules: Hashable, Sendable {
     package var pathExtension: String
     /// The rule that distinguishes versions of the resource.
     package var identity = Identity.validator
-    /// The most bytes that are stored of one resource; nil for no limit.
+    /// The most bytes that are stored of one resource; nil for unlimited.
     package var maxResourceBytes: Int64?
 
     /// Creates the rules.
@@ -39,8 +39,8 @@ package struct StoringRules: Hashable, Sendable {
         return nil
     }
 
-    /// The reason why the status forbids storing; nil for 200, 206 and 416, which are about the bytes
-    /// of the resource.
+    /// The reason why the status forbids storing; nil for 200, 206 and 416, which are about the
+    /// bytes of the resource.
     ///
     /// Other responses are stored if they can be reused later: they state a lifetime, or a
     /// heuristic or a validator may apply (RFC 9111 §3).

@@ -48,8 +48,8 @@ package struct UseRules: Hashable, Sendable {
         return .revalidate
     }
 
-    /// The time until which the response may be used as at `now`, checking nothing but the clock.
-    /// At most a day ahead.
+    /// The time until which the response may be used as at `now`, checking only the clock. At most
+    /// a day ahead.
     /// - Returns: nil if the response may not be used without asking the origin.
     package func usableUntil(_ representation: Representation, now: Timestamp) -> Timestamp? {
         guard use(of: representation, now: now) == .use else { return nil }
@@ -85,8 +85,8 @@ package struct UseRules: Hashable, Sendable {
         policy != .standard && representation.isContent && (isManifest || representation.isPlaylist)
     }
 
-    /// The policy for this representation. Playlists change during playback, and other statuses than
-    /// 200 pass, so no policy uses a stale one while the origin can be reached.
+    /// The policy for this representation. Playlists change during playback, and other statuses
+    /// than 200 pass, so no policy uses a stale one while the origin can be reached.
     func policy(for representation: Representation) -> CachePolicy {
         isManifest || representation.isPlaylist || !representation.isContent ? .standard : policy
     }

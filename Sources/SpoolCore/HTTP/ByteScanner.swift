@@ -60,7 +60,7 @@ struct ByteScanner {
     }
 
     /// Consumes a token (RFC 9110 §5.6.2).
-    /// - Returns: nil if there is none.
+    /// - Returns: Nil without one.
     mutating func token() -> String? { take(while: \.isTokenByte) }
 
     /// Consumes decimal digits. Numbers beyond `Int64.max` become `Int64.max`.

@@ -7,7 +7,7 @@ package struct CacheControl: Hashable, Sendable {
     package struct Directive: Hashable, Sendable {
         /// The name in lower case.
         package var name: String
-        /// The argument without quotes and escapes; nil if there is none.
+        /// The argument without quotes and escapes, if there is one.
         package var argument: String?
 
         /// Creates a directive. `name` is in lower case.

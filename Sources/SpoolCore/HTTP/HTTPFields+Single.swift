@@ -8,7 +8,7 @@ extension HTTPFields {
         /// The lines differ, so the field has no reliable value.
         case conflicting
 
-        /// The value that all lines share, or nil if there is none.
+        /// The value that all lines share, if there is one.
         package var value: String? {
             if case .one(let value) = self { value } else { nil }
         }

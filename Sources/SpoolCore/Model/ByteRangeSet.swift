@@ -95,7 +95,7 @@ public struct ByteRangeSet: Hashable, Sendable {
     }
 
     /// The first run of members at or after `offset`, clipped on its left to `offset`.
-    /// - Returns: nil if there is none.
+    /// - Returns: Nil without one.
     /// - Complexity: O(log *n*).
     public func firstRange(atOrAfter offset: Int64) -> ByteRange? {
         members.firstInterval(atOrAfter: offset).map(ByteRange.init)

@@ -1,23 +1,23 @@
 // Searches of bytes, eight at a time, for texts that are long and read often.
 
 extension UnsafeRawBufferPointer {
-    /// Returns the index of the first byte outside of a range, at or behind `start`, or nil when
-    /// there is none.
+    /// Returns the index of the first byte outside of a range, at or behind `start`, if there is
+    /// one.
     ///
     /// - Precondition: `range` is one of ASCII.
     package func firstIndex(outside range: ClosedRange<UInt8>, from start: Int) -> Int? {
         firstIndex(from: start, where: { !range.contains($0) }) { $0.marks(outside: range) }
     }
 
-    /// Returns the index of the first byte that is outside of a range or the given one, at or behind
-    /// `start`, or nil when there is none.
+    /// Returns the index of the first byte that is outside of a range or the given one, at or
+    /// behind `start`, if there is one.
     ///
     /// - Precondition: `range` is one of ASCII.
     package func firstIndex(outside range: ClosedRange<UInt8>, orOf byte: UInt8, from start: Int) -> Int? {
         firstIndex(from: start, where: { $0 == byte || !range.contains($0) }) { $0.marks(outside: range) | $0.marks(of: byte) }
     }
 
-    /// Returns the index of the first `byte` at or behind `start`, or nil when there is none.
+    /// Returns the index of the first `byte` at or behind `start`, if there is one.
     package func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         firstIndex(from: start, where: { $0 == byte }) { $0.marks(of: byte) }
     }
@@ -38,8 +38,8 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// Returns the first index at or behind `start` whose byte fits. In `marks`, the high bit of a byte
-    /// of a word is set if one of its bytes fits.
+    /// Returns the first index at or behind `start` whose byte fits. In `marks`, the high bit of a
+    /// byte of a word is set if one of its bytes fits.
     @inline(__always)
     private func firstIndex(from start: Int, where fits: (UInt8) -> Bool, marks: (UInt64) -> UInt64) -> Int? {
         let highBits = UInt64(repeating: 0x80)

@@ -7,7 +7,7 @@ package struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     package let text: String
     /// The server that is asked.
     package let origin: URIReference.Origin
-    /// The length of the user information in bytes, without `@`; nil if there is none.
+    /// The length of the user information in bytes, without `@`, if there is one.
     private let userinfoLength: Int?
     private let pathStart: Int
     private let pathEnd: Int
@@ -48,7 +48,7 @@ package struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     /// The path, `/` in place of an empty one, and the query with its question mark.
     package var target: String { (pathEnd == pathStart ? "/" : "") + text[index(pathStart)..<index(queryEnd)] }
 
-    /// The text before `@` (`name:password`); nil if there is none.
+    /// The text before `@` (`name:password`), if there is one.
     package var userinfo: Substring? {
         userinfoLength.map { length in
             let start = origin.scheme.utf8.count + "://".utf8.count

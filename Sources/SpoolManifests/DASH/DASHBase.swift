@@ -23,7 +23,8 @@ struct DASHBase: Hashable, Sendable {
 
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(base)) }
 
-    /// The base that a `BaseURL` with this text makes below this one; nil when the text is no URI.
+    /// The base that a `BaseURL` with this text makes below this one; nil when the text is not a
+    /// URI.
     func appending(_ text: String) -> DASHBase? {
         guard let reference = try? URIReference(lenient: text), let resolved = base.resolved(text) else { return nil }
         guard let next = try? ManifestBase(resolved) else { return nil }

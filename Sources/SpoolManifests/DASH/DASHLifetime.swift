@@ -23,7 +23,7 @@ enum DASHLifetime {
         }
     }
 
-    /// The longest period that counts, in milliseconds: a day. Longer ones are no live stream's.
+    /// The longest period that counts, in milliseconds: a day. Longer ones are not a live stream's.
     static let maxMilliseconds: Int64 = 86_400_000
 
     /// Reads a duration of XML Schema, such as `PT2.5S`, as milliseconds.

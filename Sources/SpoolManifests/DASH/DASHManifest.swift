@@ -26,7 +26,7 @@ package enum DASHManifest {
         return try DASHReferences(document, kind, at: url, limits: limits).contents
     }
 
-    /// Reads the tree of a document; nil when the bytes are no document of DASH.
+    /// Reads the tree of a document; nil when the bytes are not a document of DASH.
     static func document(
         of bytes: [UInt8], limits: ManifestLimits
     ) throws(ParseError) -> (document: XMLDocument, kind: ManifestKind)? {

@@ -216,7 +216,7 @@ struct DASHReferences {
 
     private mutating func change(_ text: String, _ role: ManifestReference.Role, in bases: DASHBases) throws(ParseError) -> DASHChange {
         var scheme: String?
-        // A text that is no reference has no scheme.
+        // A text that is not a reference has no scheme.
         if let reference = try? URIReference(lenient: text) { scheme = reference.scheme.map(String.init) }
         // A player appends a relative reference of this role to the base as text. So each one
         // becomes absolute.

@@ -10,7 +10,7 @@ struct HLSVariables {
     /// The parameters of the query by name, read at the first `QUERYPARAM`.
     private var parameters: [Substring: Substring]?
     private(set) var values: [String: String] = [:]
-    /// The definitions so far, with those that have no effect.
+    /// The definitions so far, with those that are ignored.
     private var definitionCount = 0
     /// The bytes that further variables may have.
     private var freeBytes: Int

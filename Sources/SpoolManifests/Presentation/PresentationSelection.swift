@@ -19,7 +19,7 @@ public struct PresentationSelection: Hashable, Sendable {
         case worst
         /// The best variant that is not higher than this, in pixels; else the lowest.
         case height(Int64)
-        /// The best variant that needs no more than this, in bits a second; else the lowest.
+        /// The best variant that needs at most this, in bits a second; else the lowest.
         case bandwidth(Int64)
     }
 

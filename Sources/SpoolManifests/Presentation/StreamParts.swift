@@ -80,7 +80,7 @@ package struct StreamOutline: Hashable, Sendable {
     /// - Parameters:
     ///   - url: The URL of the manifest: the last one after redirects.
     ///   - variables: The variables of the manifest above (HLS).
-    /// - Returns: nil when the bytes are no manifest.
+    /// - Returns: nil when the bytes are not a manifest.
     /// - Throws: `ParseError` for a broken manifest, and for one beyond the limits.
     package static func read(
         _ bytes: [UInt8], at url: String, variables: [String: String] = [:], limits: ManifestLimits = ManifestLimits()

@@ -10,7 +10,7 @@ protocol FrameHeader: Sendable {
     static var tailBytes: Int64 { get }
 
     /// Reads a header.
-    /// - Returns: nil if the bytes are no header.
+    /// - Returns: nil if the bytes are not a header.
     init?(_ bytes: ArraySlice<UInt8>)
 
     /// The bytes of the frame, header included; more than `headerBytes`.

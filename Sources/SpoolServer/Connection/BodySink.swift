@@ -21,6 +21,6 @@ struct Upload {
     let sink: any BodySink
     /// The number of body bytes that have not arrived yet.
     var remaining: Int
-    /// Whether the sink has no room. The sink calls the closure of `onRoom` when it has room again.
+    /// Whether the sink is full. The sink calls the closure of `onRoom` when it has room again.
     var isFull = false
 }

@@ -351,7 +351,7 @@ extension Connection {
         consumeInput()
     }
 
-    /// Ends the current exchange, closes its source and reports it to the access log. Does nothing
+    /// Ends the current exchange, closes its source and reports it to the access log. Ignored
     /// without an exchange.
     func finishExchange(_ end: AccessRecord.End) {
         endUpload(isComplete: false)

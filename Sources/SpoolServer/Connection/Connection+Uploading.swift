@@ -22,7 +22,7 @@ extension Connection {
     }
 
     /// The time in which the next bytes of the body have to come. Nil without an upload, and while
-    /// its sink has no room.
+    /// its sink is full.
     var uploadTimeout: Nanoseconds? { upload?.isFull == false ? server.options.bodyTimeout : nil }
 
     /// Offers bytes to the sink.
@@ -76,7 +76,7 @@ extension Connection {
         receiveUpload()
     }
 
-    /// Ends the upload and informs the sink. Does nothing without an upload.
+    /// Ends the upload and informs the sink. Ignored without an upload.
     func endUpload(isComplete: Bool) {
         guard let upload else { return }
         self.upload = nil

@@ -110,8 +110,7 @@ final class Connection: @unchecked Sendable {
     /// Sets the events that the loop reports. Costs nothing when they do not change.
     func listen(for phase: PollInterest) {
         do throws(SystemError) { try events.listen(for: phase, during: upload, on: loop) } catch {
-            // The kernel has no memory for the change. Without the change the connection would
-            // hang.
+            // The kernel lacks memory for the change. Without the change the connection would hang.
             clientLeft()
         }
     }

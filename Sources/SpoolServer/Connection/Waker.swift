@@ -15,7 +15,7 @@ final class Waker: @unchecked Sendable {
         self.loop = loop
     }
 
-    /// Releases the connection, which is closed, so that later wake-ups have no effect. On the loop
+    /// Releases the connection, which is closed, so that later wake-ups are ignored. On the loop
     /// only.
     func detach() { connection = nil }
 

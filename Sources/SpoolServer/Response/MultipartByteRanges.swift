@@ -46,7 +46,7 @@ package final class MultipartByteRanges: BodySource {
     ///
     /// - Parameters:
     ///   - parts: At least one part, in the order of sending.
-    ///   - partType: The representation's media type, or nil when it has none.
+    ///   - partType: The representation's media type, if it has one.
     ///   - total: The representation's length, or nil when it is unknown.
     ///   - boundary: A token of at most 70 characters that does not occur in the parts. Make it of
     ///     128 random bits.

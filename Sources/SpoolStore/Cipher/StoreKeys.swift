@@ -11,7 +11,7 @@ final class StoreKeys: Sendable {
     let fields: Cipher
     /// The bytes that the index stores to recognise this key. They reveal nothing about the key.
     let check: [UInt8]
-    /// The keys of generations that are not yet sealed with these keys, or nil when there are none.
+    /// The keys of generations that are not yet sealed with these keys, if there are any.
     let previous: PreviousKeys?
 
     var storeID: [UInt8] { media.storeID }

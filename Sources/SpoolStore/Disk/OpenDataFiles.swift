@@ -125,8 +125,8 @@ final class OpenDataFiles: Sendable {
     /// Stops counting a file that was closed or must stay open.
     func uncount(_ file: StoreDataFile) { state.withLock { $0.closable.remove(ObjectIdentifier(file)) } }
 
-    /// Runs `open`. When the process or the system has no descriptor left, closes every counted
-    /// file and runs `open` once more.
+    /// Runs `open`. When the process or the system is out of descriptors, closes every counted file
+    /// and runs `open` once more.
     func opening(_ open: () throws(SystemError) -> any FileHandle) throws(SystemError) -> any FileHandle {
         do throws(SystemError) { return try open() } catch {
             guard error.meansNoDescriptor else { throw error }

@@ -4,7 +4,7 @@ import SpoolSystem
 // The sizes of data files, and their removal.
 
 extension StoreFiles {
-    /// Returns the status of a commit's data file, or nil when there is none.
+    /// Returns the status of a commit's data file, if there is one.
     func status(of commit: StoreCommit) throws(StoreError) -> FileStatus? {
         let isOpen = open.file(of: commit.generation) != nil
         // The hash of the key is needed only when the file is not open.
@@ -55,8 +55,7 @@ extension StoreFiles {
         removeDirectory(layout.directory(hash: hash))
     }
 
-    /// Unlinks the file of a generation that is no longer in the index. Open handles can still read
-    /// it.
+    /// Unlinks the file of a generation that has left the index. Open handles can still read it.
     func retire(_ retired: DataFileID) {
         open.retire(retired.generation)
         unlink(path(of: retired), of: retired.generation)
@@ -89,7 +88,7 @@ extension StoreFiles {
         if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: path, error)) }
     }
 
-    /// Whether another process has the file of a generation that is no longer in the index.
+    /// Whether another process has the file of a generation that has left the index.
     ///
     /// The method tries to lock the file exclusively. If that fails, this process's handle loses
     /// its shared lock and takes it again. Only the one writer ever asks for an exclusive lock, so
@@ -100,8 +99,8 @@ extension StoreFiles {
         return try !open.opening { () throws(SystemError) in try fileSystem.open(path, .readWrite) }.lock(.exclusive)
     }
 
-    /// Unlinks a file that is no longer in the index, unless another process reads it. Such a file
-    /// stays until that process releases it.
+    /// Unlinks a file that has left the index, unless another process reads it. Such a file stays
+    /// until that process releases it.
     ///
     /// The index is correct even if the file stays, so a failure is reported and not thrown.
     func unlink(_ path: String, of generation: GenerationID) {

@@ -15,8 +15,7 @@ final class StoreFiles: Sendable {
     let role: Locked<StoreRole>
     let numbers: GenerationNumbers
     let sealedParts: SealedFileParts
-    /// Files that are no longer in the index and could not be unlinked. Used inside index calls
-    /// only.
+    /// Files that have left the index and could not be unlinked. Used inside index calls only.
     let leftBehind = Confined<[(path: String, generation: GenerationID)]>([], name: "index calls")
 
     init(

@@ -154,7 +154,7 @@ extension StoreIndex {
         try meta.set(.keyCheck, keys.check)
     }
 
-    /// Returns the previous keys that still seal some generations, or nil when there are none.
+    /// Returns the previous keys that still seal some generations, if there are any.
     func previousKeys(_ keys: StoreKeys) throws(StoreError) -> PreviousKeys? {
         guard let sealed = try meta.bytes(.previousKeys) else { return nil }
         guard let algorithm = try meta.number(.previousCipher).flatMap(CipherAlgorithm.init(rawValue:)),

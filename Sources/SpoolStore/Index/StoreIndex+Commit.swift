@@ -14,7 +14,7 @@ extension StoreIndex {
     /// Enters a commit in one transaction.
     ///
     /// - Parameters:
-    ///   - file: the current status of the data file, or nil when there is none.
+    ///   - file: the current status of the data file, if there is one.
     ///   - lastGeneration: the last number that was handed out.
     func commit(_ commit: StoreCommit, file: FileStatus?, lastGeneration: Int64) throws(StoreError) -> CommitOutcome {
         var known: RepresentationTable.KnownGeneration?

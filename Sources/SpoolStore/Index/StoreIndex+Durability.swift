@@ -122,7 +122,7 @@ extension StoreIndex {
         shortenLog(beyond: Self.logFrameLimit)
     }
 
-    /// Removes the pieces of a generation that no durable point covers.
+    /// Removes the pieces of a generation that wait for a durable point.
     func dropSuspects(of generation: GenerationID) throws(StoreError) {
         try change { () throws(StoreError) in
             try pieces.dropSuspects(of: generation)

@@ -152,7 +152,7 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
-    /// Returns the text that `setHistory` kept last, or nil when there is none.
+    /// Returns the text that `setHistory` kept last, if there is one.
     public func history() throws(StoreError) -> String? { try use { $0.history } }
 
     /// Keeps a text about the past of the cache.

@@ -12,7 +12,7 @@ final class OpenedBlocks: Sendable {
         // Safe to share: one user at a time takes it out of the list, and the list is behind a
         // lock.
         let memory: UnsafeMutableRawBufferPointer
-        /// The piece whose bytes are in memory, or nil for none.
+        /// The piece whose bytes are in memory, or nil.
         private(set) var piece: OpenedPiece?
 
         init() {

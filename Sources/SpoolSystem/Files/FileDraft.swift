@@ -154,6 +154,6 @@ extension SystemError {
 
     /// Whether the name is already taken.
     package var meansExists: Bool { code == EEXIST }
-    /// Whether the disk, or this user's share of it, has no space.
+    /// Whether the disk, or this user's share of it, is full.
     package var meansNoRoom: Bool { code == ENOSPC || code == EDQUOT }
 }

@@ -51,8 +51,7 @@ package struct FileStatus: Hashable, Sendable {
     package var linkCount: Int
     /// The time of the last change of the bytes in the file system, or 0 when there is none.
     package var modified: Timestamp
-    /// The identity of the file, unique on this machine while the file exists, or nil when there is
-    /// none.
+    /// The identity of the file, unique on this machine while the file exists, if there is one.
     package var identity: FileIdentity?
 
     /// Creates a status. By default, everything that is not a directory is a regular file.
@@ -94,8 +93,8 @@ package protocol FileHandle: AnyObject, Sendable {
     /// Frees the whole file-system blocks inside the range, which then read as zeros. Throws
     /// `ENOTSUP` when the file system has no holes.
     func punchHole(at offset: Int64, count: Int64) throws(SystemError)
-    /// Asks the system to read no more than each call needs. The call guarantees nothing and reports
-    /// no error.
+    /// Asks the system to read only as much as each call needs. The call guarantees nothing and
+    /// reports no error.
     ///
     /// With read-ahead, Linux makes folios of the page cache larger than a block of a data file.
     /// When a block is punched, such a folio is filled with zeros in part, and clients to which

@@ -34,8 +34,8 @@ package final class POSIXFileHandle: FileHandle {
     /// Linux allocates blocks of page cache (folios) as large as the write, but no larger than the
     /// alignment of its offset. They must not be larger than what ``punchHole(at:count:)`` frees.
     /// Linux takes a whole folio out of the cache, and bytes of it that a socket still has to send
-    /// stay as they are. Of a folio that is freed in part, it fills that part with zeros, also those
-    /// that a socket still has to send.
+    /// stay as they are. Of a folio that is freed in part, it fills that part with zeros, also
+    /// those that a socket still has to send.
     ///
     /// Large folios are also expensive in a guest that returns free memory to its host (free page
     /// reporting), because they are the blocks that it has returned. The additional calls cost
@@ -68,7 +68,7 @@ package final class POSIXFileHandle: FileHandle {
         _ = try systemCall("punch hole", on: path) { spool_punch_hole(file.rawValue, offset, count) }
     }
 
-    /// Asks the system to read no more than each call needs.
+    /// Asks the system to read only as much as each call needs.
     package func disableReadAhead() {
         _ = spool_advise_random(file.rawValue)
     }

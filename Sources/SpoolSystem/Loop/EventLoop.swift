@@ -173,7 +173,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         return timers.arm(clock() + max(0, delay), job)
     }
 
-    /// Cancels a timer. Does nothing when it has already fired. O(log *n*).
+    /// Cancels a timer. Ignored when it has already fired. O(log *n*).
     package func cancel(_ timer: LoopTimer) {
         preconditionInLoop()
         timers.cancel(timer)

@@ -7,7 +7,7 @@ package final class LoopThread: Sendable {
     package let loop: EventLoop
     private let thread: SystemThread
 
-    /// Creates a loop and starts its thread. Throws when the process has no descriptors left.
+    /// Creates a loop and starts its thread. Throws when the process is out of descriptors.
     ///
     /// - Parameter name: shown by debuggers and `top`. Linux keeps the first 15 bytes.
     package init(name: String) throws(SystemError) {

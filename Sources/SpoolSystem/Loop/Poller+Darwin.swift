@@ -14,7 +14,7 @@ final class Poller: @unchecked Sendable {
     private let events: UnsafeMutablePointer<kevent>
     private static let wakeIdentifier: UInt = 1
 
-    /// Creates a poller. Throws when the process has no descriptors left.
+    /// Creates a poller. Throws when the process is out of descriptors.
     init() throws(SystemError) {
         descriptor = try systemCall("kqueue") { kqueue() }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

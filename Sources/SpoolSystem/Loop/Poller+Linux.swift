@@ -12,7 +12,7 @@ final class Poller: @unchecked Sendable {
     private let wakeDescriptor: Int32
     private let events: UnsafeMutablePointer<spool_event>
 
-    /// Creates a poller. Throws when the process has no descriptors left.
+    /// Creates a poller. Throws when the process is out of descriptors.
     init() throws(SystemError) {
         descriptor = spool_poll_open()
         guard descriptor >= 0 else { throw SystemError(code: -descriptor, operation: "epoll_create1") }

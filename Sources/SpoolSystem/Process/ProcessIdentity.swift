@@ -5,7 +5,7 @@ package enum ProcessIdentity {
     /// The process number.
     package static var processID: Int32 { getpid() }
 
-    /// Returns a text that changes with each boot of the machine, or nil when the system has none.
+    /// Returns a text that changes with each boot of the machine, if it has one.
     ///
     /// After a new boot, the page cache is gone, together with all bytes that were written but not
     /// synced.

@@ -152,7 +152,7 @@ package enum Accepted: ~Copyable {
     case socket(Socket)
     /// No connection is waiting.
     case wouldBlock
-    /// The process or the system has no descriptors left. The connection is still waiting.
+    /// The process or the system is out of descriptors. The connection is still waiting.
     case outOfDescriptors
     /// The listening socket can't accept connections now, and perhaps never again. Call later, and
     /// not in a loop.

@@ -19,7 +19,7 @@ package final class DiskLane: Mailbox {
         queue.change { $0.isClosed = true }
     }
 
-    /// Runs `job` on the lane, after every job that was posted before. Does nothing after
+    /// Runs `job` on the lane, after every job that was posted before. Ignored after
     /// ``shutdown()``.
     package func post(_ job: @escaping @Sendable () -> Void) {
         queue.change { queue in

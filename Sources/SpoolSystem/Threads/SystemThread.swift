@@ -56,10 +56,10 @@ package final class SystemThread: Sendable {
         identity.withLock { $0.thread.map { pthread_equal($0, pthread_self()) != 0 } == true }
     }
 
-    /// Keeps the thread off one core of the machine, until a later call names another core, or nil
-    /// for none. Does nothing if the thread may run on no other core.
+    /// Keeps the thread off one core of the machine, until a later call names another core, or nil.
+    /// Ignored if the thread may run on no other core.
     ///
-    /// Does nothing after the thread has ended, and on systems that place threads by themselves
+    /// Ignored after the thread has ended, and on systems that place threads by themselves
     /// (Darwin). May be called on any thread.
     package func avoid(core: Int32?) {
         identity.withLock { identity in

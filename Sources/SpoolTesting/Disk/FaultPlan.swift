@@ -46,7 +46,7 @@ public struct FaultPlan: Sendable {
     /// One read in this many returns fewer bytes than there are, but at least one. 0 means no such
     /// reads.
     public var shortReadOneIn: UInt64
-    /// The capacity of the disk in bytes. Writes beyond it fail with `ENOSPC`. Nil means no limit.
+    /// The capacity of the disk in bytes. Writes beyond it fail with `ENOSPC`. Nil means unlimited.
     public var capacityBytes: Int64?
     /// The number of changes after which the disk is dead: every call then fails with `EIO`. Nil
     /// means never.

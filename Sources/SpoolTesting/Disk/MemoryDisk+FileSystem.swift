@@ -77,7 +77,7 @@ extension MemoryDisk: FileSystem {
     /// Returns the status of a name. There are no symbolic links here.
     package func statusOfName(_ path: String) throws(SystemError) -> FileStatus? { try status(path) }
 
-    /// Returns the status of a file or directory, or nil if there is none.
+    /// Returns the status of a file or directory, if there is one.
     package func status(_ path: String) throws(SystemError) -> FileStatus? {
         try perform(.status, "stat", path) { state throws(DiskErrno) in
             do throws(DiskErrno) {
@@ -89,7 +89,7 @@ extension MemoryDisk: FileSystem {
         }
     }
 
-    /// Returns the free bytes by the capacity of the plan, or nil if it has none.
+    /// Returns the free bytes by the capacity of the plan, if it has one.
     package func freeBytes(_ path: String) throws(SystemError) -> Int64? {
         try perform(.status, "statvfs", path) { state throws(DiskErrno) in
             _ = try state.tree.lookup(path)

@@ -56,7 +56,7 @@ public indirect enum OriginBehaviour: Hashable, Sendable {
 public struct OriginPace: Hashable, Sendable {
     /// The time from the request to the head in nanoseconds, drawn from this range.
     public var latency: ClosedRange<Int64>
-    /// The rate of the body, or nil for no limit.
+    /// The rate of the body, or nil for unlimited.
     public var bytesPerSecond: Int64?
     /// The size of a chunk, drawn from this range; at least 1.
     public var chunkBytes: ClosedRange<Int>

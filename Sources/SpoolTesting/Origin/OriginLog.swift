@@ -14,7 +14,7 @@ public final class OriginLog: Sendable {
         public var request: OriginRequest
         /// The body of the request, as far as it came.
         public var body: [UInt8] = []
-        /// The status of the response, or nil if there is none.
+        /// The status of the response, if there is one.
         public var status: Int?
         /// The fields of the response.
         public var answer = HTTPFields()

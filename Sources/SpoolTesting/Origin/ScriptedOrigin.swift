@@ -28,7 +28,7 @@ public final class ScriptedOrigin: Transport {
     let mailbox: any Mailbox
     let time: any TimeSource
     let random: any RandomSource
-    /// The longest silence of a transfer in nanoseconds, or nil for no limit.
+    /// The longest silence of a transfer in nanoseconds, or nil for unlimited.
     let silenceTimeout: Nanoseconds?
     private let state: Locked<State>
 
@@ -39,7 +39,7 @@ public final class ScriptedOrigin: Transport {
     ///   - time: The clock and timers.
     ///   - random: Draws latencies and chunk sizes.
     ///   - windowBytes: The value that the transport reports.
-    ///   - silenceTimeout: The longest silence of a transfer, or nil for no limit.
+    ///   - silenceTimeout: The longest silence of a transfer, or nil for unlimited.
     ///   - script: Chooses the behaviour for each request. By default every response is correct.
     package init(
         _ resources: [VirtualResource] = [], mailbox: any Mailbox, time: any TimeSource, random: any RandomSource,

@@ -223,7 +223,7 @@ private struct WaitingTimer {
 }
 
 /// A mailbox whose jobs the simulator runs. It does not keep its world alive, and posts to a
-/// released world have no effect.
+/// released world are ignored.
 private final class SimulatedMailbox: Mailbox, @unchecked Sendable {
     // Safe to share: the index never changes, and a weak reference is read atomically.
     private weak var simulator: Simulator?

@@ -1,6 +1,6 @@
 import SpoolCore
 
-// The stored bytes of a generation, and the rows that no durable point covers.
+// The stored bytes of a generation, and the rows that wait for a durable point.
 
 extension PieceTable {
     /// Returns the pieces of a generation that have bytes in `range`, in order.
@@ -55,7 +55,7 @@ extension PieceTable {
 
     // MARK: Without a durable point
 
-    /// Removes the pieces of a generation that no durable point covers.
+    /// Removes the pieces of a generation that wait for a durable point.
     func dropSuspects(of generation: GenerationID) throws(StoreError) {
         try database.with("DELETE FROM pieces WHERE generation = ?1 AND epoch > ?2") { (delete) throws(StoreError) in
             delete.bind(1, generation.rawValue)
@@ -64,7 +64,7 @@ extension PieceTable {
         }
     }
 
-    /// Removes the pieces of a generation that no durable point covers, except whole blocks with
+    /// Removes the pieces of a generation that wait for a durable point, except whole blocks with
     /// checks. Returns whether there were any.
     ///
     /// A part of a block would sooner or later be merged with a durable part. The one check of both

@@ -31,9 +31,9 @@ final class ResourceTable {
         }
     }
 
-    /// Whether a row that was found by the hash of `key` is that of `key`. In an encrypted store the
-    /// hash alone is enough, because only a holder of the key can compute it. A row without a key is
-    /// accepted.
+    /// Whether a row that was found by the hash of `key` is that of `key`. In an encrypted store
+    /// the hash alone is enough, because only a holder of the key can compute it. A row without a
+    /// key is accepted.
     private func isRow(withKey found: String?, of key: ResourceKey) -> Bool {
         guard !fields.isSealed, let found else { return true }
         return ResourceKey(normalized: found) == key
@@ -83,7 +83,7 @@ final class ResourceTable {
         }
     }
 
-    /// Sets the access time of a key. Does nothing when the key is not stored.
+    /// Sets the access time of a key. Ignored when the key is not stored.
     func touch(_ key: ResourceKey, _ time: Timestamp) throws(StoreError) {
         try database.with("UPDATE resources SET last_access = ?2 WHERE key_hash = ?1") { (update) throws(StoreError) in
             update.bind(1, fields.hash(of: key))

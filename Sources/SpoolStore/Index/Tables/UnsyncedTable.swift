@@ -1,6 +1,6 @@
 import SpoolCore
 
-/// The table `unsynced`: the generations with pieces that no durable point covers.
+/// The table `unsynced`: the generations with pieces that wait for a durable point.
 final class UnsyncedTable {
     private let database: IndexDatabase
     /// Generations that may have pieces of the current epoch.
