@@ -3,11 +3,13 @@
 import re
 
 # For each pattern its limit as a share of all sentences, in per cent.
-LIMITS = {'What': 0.5, 'Who': 0.5, 'nobody': 0.5, 'say': 2.0}
+# The aim for 'no' is 2.5 in comments. Its limit is that of the literals, which have the most.
+LIMITS = {'What': 0.5, 'Who': 0.5, 'nobody': 0.5, 'say': 2.0, 'no': 14.0}
 PATTERNS = {
     'What': re.compile(r'^(?:- |\(|[A-Z]\w+ \w+: )?(?:What|Whatever)\b(?!\?)'),
     'Who': re.compile(r'^(?:Who|Whoever)\b'),
     'nobody': re.compile(r'\b(?:nobody|somebody|whoever|everybody|someone|anyone|anybody|no one)\b', re.I),
+    'no': re.compile(r'\b(?:no|none|nothing)\b', re.I),
     'say': re.compile(r'\b(?:says?|said|tells?|told|hears?|heard|knows|knew|wants?|wanted)\b'),
 }
 LIST_ITEM = re.compile(r'^(?:[-*+]|\d+\.)\s+')
