@@ -27,7 +27,7 @@ extension MediaCache {
     package struct Continuation: Sendable {
         /// The fields of its requests, without those for ranges and conditions.
         package var fields: HTTPFields
-        /// The version, or nil if none is known.
+        /// The version, or nil if it is unknown.
         package var representation: Representation?
         /// The bytes of the version that are stored.
         package var stored: ByteRangeSet

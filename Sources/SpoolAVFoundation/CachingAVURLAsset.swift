@@ -25,7 +25,7 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     // themselves.
 
     /// An option: the type of the resource, as a MIME type or a uniform type identifier (`String`),
-    /// for a server that sends a wrong type or none.
+    /// for a server whose type is wrong or missing.
     public static let contentTypeKey = "SpoolAssetContentTypeKey"
     /// An option: the path extension for the asset's URL (`String`), for an original URL with no
     /// useful one.

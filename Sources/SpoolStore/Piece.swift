@@ -116,8 +116,8 @@ extension Piece {
         return joined.join(next) ? joined : nil
     }
 
-    /// Appends the following piece, without copying the existing checks. Returns false and changes
-    /// nothing when the two can't be joined.
+    /// Appends the following piece, without copying the existing checks. Returns false and leaves
+    /// everything as it was when the two can't be joined.
     package mutating func join(_ next: Piece) -> Bool {
         guard range.upperBound == next.range.lowerBound, checks?.kind == next.checks?.kind else { return false }
         if let nextChecks = next.checks {

@@ -89,7 +89,7 @@ public protocol ResourceStore: AnyObject, Sendable {
     func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError)
 
     /// Returns the pieces of a generation that have bytes in `range`, in order and not clipped.
-    /// Returns none when the generation is not in the index.
+    /// Returns an empty result when the generation is not in the index.
     func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece]
 
     /// Removes ranges of a generation from the index, because their bytes are lost or damaged. Of
@@ -127,9 +127,8 @@ public protocol ResourceStore: AnyObject, Sendable {
     ///   are then invalid, and the store may be read-only.
     func resume() throws(StoreError) -> Bool
 
-    /// Removes files that the index does not name and rows that belong to no resource, and counts
-    /// the space of the other files. Examines at most `limit` directories or generations. Index
-    /// call.
+    /// Removes files that the index does not name and rows without a resource, and counts the space
+    /// of the other files. Examines at most `limit` directories or generations. Index call.
     ///
     /// - Returns: true when everything has been examined.
     func sweepOrphans(limit: Int) throws(StoreError) -> Bool

@@ -73,7 +73,7 @@ extension SQLiteStore {
         do throws(SystemError) { return try fileSystem.freeBytes(layout.root) } catch { throw StoreError(error) }
     }
 
-    /// Returns the path of a plain store's data file, or nil when nothing is stored or the store is
+    /// Returns the path of a plain store's data file, or nil for a missing resource or the store is
     /// encrypted.
     package func filePath(of resource: StoredResource) -> String? {
         guard keys == nil, !resource.spans.isEmpty else { return nil }

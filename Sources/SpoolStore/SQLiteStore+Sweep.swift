@@ -1,8 +1,8 @@
 import SpoolCore
 import SpoolSystem
 
-/// The progress of a sweep. It finds files that the index does not name, rows that belong to no
-/// resource, and the real sizes of the other files.
+/// The progress of a sweep. It finds files that the index does not name, rows without a resource,
+/// and the real sizes of the other files.
 ///
 /// Such *orphans* remain after a kill between a commit of the index and an unlink, after another
 /// process had a file open, or after an index was set aside. They occupy space and do no other

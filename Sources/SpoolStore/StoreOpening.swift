@@ -225,7 +225,7 @@ struct StoreOpening {
         result.unsynced = unsynced
     }
 
-    /// Returns the highest number of a data file, or nil when there is no file.
+    /// Returns the highest number of a data file, if there is one.
     ///
     /// 1. An index was set aside, or the system has purged it.
     /// 2. The new index begins with number 1 again.

@@ -122,7 +122,7 @@ extension IntervalSet {
         other.isSubset(of: self)
     }
 
-    /// Whether the sets have no element in common.
+    /// Whether the sets are disjoint.
     ///
     ///     IntervalSet([0...9]).isDisjoint(with: [10...12])  // true
     /// - Complexity: O(log *m*) for each interval of the set with fewer intervals, *m* being the

@@ -36,7 +36,7 @@ public struct IntervalSet<Bound: FixedWidthInteger & Sendable>: Sendable {
         tree = SortedTree(ascending: intervals)
     }
 
-    /// The intervals in ascending order; no two overlap or touch.
+    /// The intervals in ascending order; they are disjoint, with a gap between neighbours.
     ///
     /// Iterating over the set itself visits them without an array.
     ///
@@ -44,7 +44,7 @@ public struct IntervalSet<Bound: FixedWidthInteger & Sendable>: Sendable {
     /// - Complexity: O(*n*).
     @inlinable public var intervals: [ClosedRange<Bound>] { Array(tree) }
 
-    /// Whether the set has no element.
+    /// Whether the set is empty.
     ///
     ///     IntervalSet<Int>().isEmpty  // true
     /// - Complexity: O(1).

@@ -3,8 +3,8 @@
 extension Rangeable {
     // MARK: By element
 
-    /// The intervals where `element` is active, in ascending order; no two overlap or touch. Empty
-    /// when it was never inserted.
+    /// The intervals where `element` is active, in ascending order; they are disjoint, with a gap
+    /// between neighbours. Empty when it was never inserted.
     ///
     ///     styles.getRange(of: "bold")  // [2...7]
     /// - Complexity: O(*r*), *r* being the number of results.

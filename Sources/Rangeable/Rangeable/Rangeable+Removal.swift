@@ -2,7 +2,7 @@
 // RFC v2, §4.10), and comes last if it is inserted again.
 
 extension Rangeable {
-    /// Makes `element` inactive from `start` through `end`; changes nothing where it is not active.
+    /// Makes `element` inactive from `start` through `end`, where it is active.
     ///
     ///     try styles.remove("bold", start: 4, end: 5)
     ///     styles.getRange(of: "bold")  // [2...3, 6...7]
@@ -12,7 +12,7 @@ extension Rangeable {
         remove(element, over: try ClosedRange(start: start, end: end))
     }
 
-    /// Makes `element` inactive over `range`; changes nothing where it is not active.
+    /// Makes `element` inactive over `range`, where it is active.
     ///
     ///     styles.remove("bold", over: 4...5)
     /// - Complexity: O(log *n*), amortised over the intervals that go.
@@ -20,7 +20,7 @@ extension Rangeable {
         note(take(range, from: element))
     }
 
-    /// Removes `element`. Changes nothing if it is not in the container.
+    /// Removes `element`. Ignored unless it is in the container.
     ///
     ///     styles.remove("bold")
     ///     styles.count  // 1

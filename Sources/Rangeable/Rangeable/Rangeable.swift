@@ -46,7 +46,7 @@ public struct Rangeable<Element: Hashable> {
     /// - Complexity: O(1).
     @inlinable public var count: Int { serials.count }
 
-    /// Whether no element is active anywhere.
+    /// Whether every element is inactive everywhere.
     ///
     ///     Rangeable<String>().isEmpty  // true
     /// - Complexity: O(1).

@@ -1,4 +1,4 @@
-/// The reason why a ``Rangeable`` rejected a call. A rejected call changes nothing.
+/// The reason why a ``Rangeable`` rejected a call. A rejected call leaves the value as it was.
 ///
 ///     do { try styles.insert("bold", start: 5, end: 2) } catch RangeableError.invalidInterval(let start, let end) {
 ///         print("\(start) comes after \(end)")

@@ -8,7 +8,7 @@ public struct Slot<Element: Hashable> {
     /// Creates a slot with these elements.
     @inlinable public init(objs: [Element]) { self.objs = objs }
 
-    /// Whether no element is active.
+    /// Whether every element is inactive.
     @inlinable public var isEmpty: Bool { objs.isEmpty }
 
     /// The number of active elements.

@@ -40,7 +40,7 @@ extension SortedTree.Node {
     @inlinable var firstLeaf: [Entry] { isLeaf ? entries : children[0].firstLeaf }
 
     /// Calls `body` with the leaf that contains the first entry for which `isBefore` is false, and
-    /// with the index of that entry. If there is no such entry, passes the last leaf and its end.
+    /// with the index of that entry. Without such an entry, passes the last leaf and its end.
     ///
     /// Descends by pointers. An array would return its elements with their references counted, and
     /// each count waits for memory that may be far away. `self` keeps all nodes below it alive and

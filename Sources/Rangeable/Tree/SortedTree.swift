@@ -30,7 +30,7 @@
     }
 
     /// Calls `body` with the leaf that contains the first entry that does not precede `probe`, and
-    /// with the index of that entry. If there is no such entry, passes the last leaf and its end.
+    /// with the index of that entry. Without such an entry, passes the last leaf and its end.
     ///
     /// `body` may remove entries, and may leave at most two more than there were, in order.
     /// - Complexity: O(log *n*) besides `body`.

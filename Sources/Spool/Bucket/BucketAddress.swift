@@ -31,7 +31,7 @@ package struct BucketAddress: Hashable, Sendable {
             }
             base = given
         } catch {
-            // The error says no more than that the text is no such URL.
+            // The error says only that the text is no such URL.
             return nil
         }
         self.signature = signature

@@ -43,8 +43,7 @@ final class TailAttempt: TransferReceiver, @unchecked Sendable {
     func headReceived(_ head: ResponseHead) {
         objectTag = head.fields[.entityTag]
         switch head.status {
-        // The error of the parser says no more than that the part is not the one that was asked
-        // for.
+        // The error of the parser says only that the part is not the one that was asked for.
         case 206:
             if case .part(let range, .bytes(let length))? = try? ContentRange.parse(head.fields), range.upperBound == length {
                 outcome = .success(length)
@@ -102,8 +101,7 @@ final class CopyAttempt: TransferReceiver, @unchecked Sendable {
     }
 
     func headReceived(_ head: ResponseHead) {
-        // The error of the parser says no more than that the part is not the one that was asked
-        // for.
+        // The error of the parser says only that the part is not the one that was asked for.
         if head.status == 206, case .part(copy.chunks, _)? = try? ContentRange.parse(head.fields) { return }
         isRefused = true
         let why = head.status == 206 ? "another part than asked for" : "status \(head.status)"

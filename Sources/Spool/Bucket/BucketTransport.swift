@@ -41,7 +41,7 @@ final class BucketTransfer: Transfer {
     private struct State {
         /// The state of a request that the bucket may answer. Nil for one that goes to the origin.
         var fetch: BucketFetch?
-        /// The number of the request whose callbacks count. Earlier ones are over or of no use.
+        /// The number of the request whose callbacks count. Earlier ones are over or useless.
         var attempt = 0
         /// The transfer of the attempt, once `start` has returned.
         var transfer: (any Transfer)?

@@ -46,7 +46,7 @@ struct ParentPolicy: AttemptPolicy {
 
     mutating func headReceived(_ head: ResponseHead, of attempt: Int, others: Set<Int>) -> AttemptStep {
         guard attempt == Self.parent else {
-            // A parent that is slower than the origin is of no use.
+            // A parent that is slower than the origin is useless.
             return AttemptStep(.pass(head), effect: others.isEmpty ? nil : reporting(.failed("is slower than the origin")))
         }
         switch judge(head) {

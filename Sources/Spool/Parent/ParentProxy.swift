@@ -22,7 +22,7 @@ package struct ParentProxy: Hashable, Sendable {
     /// - Returns: Nil for anything but an `http` or `https` URL without user information, query and
     ///   fragment.
     package init?(_ text: String) {
-        // The error of the parser says no more than that the text is no such URL.
+        // The error of the parser says only that the text is no such URL.
         guard let given = try? MediaURL(text), given.userinfo == nil, given.query == nil, !text.contains("#") else { return nil }
         guard !given.path.hasSuffix("/"), let ended = try? MediaURL(text + "/") else {
             base = given

@@ -109,7 +109,7 @@ package struct BackgroundTransferMachine: Sendable {
         return [.start(download)]
     }
 
-    /// Handles the end of the app's last download of a resource: its task is of no use.
+    /// Handles the end of the app's last download of a resource: its task is useless.
     package mutating func abandoned(_ key: ResourceKey) -> [Action] {
         guard case .running(let task, _) = states[key] else { return [] }
         states[key] = nil

@@ -207,7 +207,7 @@ struct CacheSettings {
     /// Opens an existing store for reading and writing. Does not create one.
     ///
     /// - Parameter other: A key to use in place of the one that the flags give.
-    /// - Returns: The cache, or nil when there is no store.
+    /// - Returns: The cache, or nil without a store.
     func openExisting(by other: EncryptionOptions? = nil) throws -> MediaCache? {
         let directory = try directory()
         guard try hasStore(directory) else { return nil }
@@ -220,7 +220,7 @@ struct CacheSettings {
 
     /// Opens an existing store for reading. Does not create one.
     ///
-    /// - Returns: The cache, or nil when there is no store.
+    /// - Returns: The cache, or nil without a store.
     func openToLook() throws -> MediaCache? {
         let directory = try directory()
         guard try hasStore(directory) else { return nil }

@@ -1,4 +1,4 @@
-/// Detects the kind of media from its first bytes, for servers that send a wrong type or none.
+/// Detects the kind of media from its first bytes, for servers whose type is wrong or missing.
 package enum ContentSniffer {
     /// The result of the detection.
     package enum Finding: Hashable, Sendable {

@@ -65,7 +65,7 @@ package struct CookieJar: Hashable, Sendable {
         if columns.count == 6 { columns.append("") }
         guard columns.count == 7, let seconds = Int64(columns[4]), columns[2].hasPrefix("/") else { return nil }
         guard let includesSubdomains = flag(columns[1]), let isSecure = flag(columns[3]) else { return nil }
-        // The parser's error says no more than that the text is no origin.
+        // The parser's error says only that the text is no origin.
         var origin: URIReference.Origin?
         if columns[0].contains("://"), let named = try? URIReference(columns[0]) { origin = named.origin }
         let domain = origin?.host ?? (columns[0].hasPrefix(".") ? String(columns[0].dropFirst()) : columns[0])

@@ -22,7 +22,7 @@ public struct ByteRangeSet: Hashable, Sendable {
 
     // MARK: Contents
 
-    /// The ranges in ascending order; no two overlap or touch.
+    /// The ranges in ascending order; they are disjoint, with a gap between neighbours.
     public var ranges: [ByteRange] { members.map(ByteRange.init) }
 
     /// Whether no byte is in the set.

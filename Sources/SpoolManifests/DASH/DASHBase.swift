@@ -75,7 +75,7 @@ struct DASHBases {
 /// gets the resource that the original means.
 ///
 /// The proxy's URLs have the path form: they end with the path and query of the original. Most
-/// relative references therefore need no change. Templates are never resolved by parts, so that
+/// relative references therefore stay as they are. Templates are never resolved by parts, so that
 /// `$Number%05d$` stays as it is.
 enum DASHChange: Hashable {
     /// The bytes stay as they are.

@@ -29,7 +29,7 @@ struct XMLScanner {
         self.bytes = bytes
         self.limits = limits
         maxElements = min(limits.maxElements, 1_024 + bytes.count / 10)
-        // Memory that grows would be there twice for a moment. Room that is not used is free.
+        // Memory that grows would be there twice for a moment. Unused room is free.
         document.elements.reserveCapacity(maxElements)
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
     }

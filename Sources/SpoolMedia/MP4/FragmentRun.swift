@@ -7,9 +7,9 @@ struct FragmentHeader {
     let base: Int64?
     /// Whether the runs count from the beginning of the `moof` box.
     let countsFromFragment: Bool
-    /// The duration of a sample that states none, or nil.
+    /// The duration of a sample without one, or nil.
     let duration: UInt64?
-    /// The size of a sample that states none, or nil.
+    /// The size of a sample without one, or nil.
     let size: UInt64?
 
     init(_ content: ArraySlice<UInt8>) throws(MediaReadFailure) {
@@ -29,7 +29,7 @@ struct FragmentRun {
     /// The most samples in one run. A segment has some hundred.
     private static let maximumSamples = 65_536
 
-    /// The duration and the size of a sample that states none of its own.
+    /// The duration and the size of a sample without one of its own.
     struct Standard {
         var duration: UInt64
         var size: UInt64
@@ -47,7 +47,7 @@ struct FragmentRun {
     /// Reads a run.
     ///
     /// - Parameters:
-    ///   - standard: Duration and size of a sample that states none.
+    ///   - standard: Duration and size of a sample without one.
     ///   - needed: The time, in ticks from the beginning of the run, before which samples are
     ///     needed.
     init(_ content: ArraySlice<UInt8>, _ standard: Standard, needed: UInt64) throws(MediaReadFailure) {

@@ -82,7 +82,7 @@ struct FragmentWalk {
         fragments += 1
         var needed = ByteRangeSet()
         var hasLater = false, hasSizes = true
-        // Where the data of the track before ends, which is the base of a track that states none.
+        // Where the data of the track before ends, which is the base of a track without one.
         var position = offset
         for content in try Boxes(content).all("traf") {
             let boxes = try Boxes(content)

@@ -104,7 +104,7 @@ struct MatroskaReader: ContainerReader {
         do throws(MediaReadFailure) {
             element = try MatroskaElement(bytes, at: segmentStart + place)
         } catch {
-            // A wrong place costs a seek in the player. It is no reason to give up.
+            // A wrong place costs a seek in the player. It is tolerable.
             if case .missing = error { throw error }
             return nil
         }

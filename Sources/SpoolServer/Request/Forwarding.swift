@@ -5,7 +5,7 @@ package import SpoolSystem
 /// client asks.
 ///
 /// Anybody can write the fields. They are believed from the proxies that the options name only. Of
-/// any other peer, they show no more than that the request is not its own.
+/// any other peer, they show only that the request is not its own.
 package final class Forwarding: Sendable {
     /// The client's address, or nil when no believed field has one.
     package let client: SocketAddress?

@@ -96,7 +96,7 @@ extension StoreIndex {
 
     // MARK: The sweep for orphans
 
-    /// Removes rows that belong to no resource, of up to `limit` generations after `generation`.
+    /// Removes rows without a resource, of up to `limit` generations after `generation`.
     ///
     /// - Returns: the last generation that was examined, or nil when there was none.
     func sweepRows(after generation: Int64, limit: Int) throws(StoreError) -> Int64? {

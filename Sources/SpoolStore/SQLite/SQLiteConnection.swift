@@ -78,7 +78,7 @@ final class SQLiteConnection {
         try with(sql) { (statement) throws(StoreError) in try statement.run() }
     }
 
-    /// Returns the first column of the first row, or nil when there is no row.
+    /// Returns the first column of the first row, if there is one.
     func int64(_ sql: StaticString) throws(StoreError) -> Int64? {
         try with(sql) { (statement) throws(StoreError) in try statement.step() ? statement.optionalInt64(0) : nil }
     }

@@ -70,7 +70,7 @@ package final class FileDraft: Sendable {
 
     deinit { discard() }
 
-    /// Deletes the file unless it is finished. Further calls do nothing. The bytes can still be
+    /// Deletes the file unless it is finished. Further calls are ignored. The bytes can still be
     /// read and written.
     package func discard() {
         let mustUnlink = isFinished.withLock { isFinished in

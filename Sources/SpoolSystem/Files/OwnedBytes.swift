@@ -32,7 +32,7 @@ package struct OwnedBytes {
     /// The number of bytes.
     @inlinable package var count: Int { bytes.count }
 
-    /// Whether there is no byte.
+    /// Whether the value is empty.
     @inlinable package var isEmpty: Bool { bytes.isEmpty }
 
     /// Returns the first bytes, at most `maxCount`, with the same owner.

@@ -31,11 +31,11 @@ package final class POSIXFileHandle: FileHandle {
     /// The maximum size of one write, in bytes: a block of a data file. Each write ends at a
     /// multiple of it, or at the end of the bytes.
     ///
-    /// Linux allocates blocks of page cache (folios) as large as the write, but no larger than the
-    /// alignment of its offset. They must not be larger than what ``punchHole(at:count:)`` frees.
-    /// Linux takes a whole folio out of the cache, and bytes of it that a socket still has to send
-    /// stay as they are. Of a folio that is freed in part, it fills that part with zeros, also
-    /// those that a socket still has to send.
+    /// Linux allocates blocks of page cache (folios) as large as the write, but at most as large as
+    /// the alignment of its offset. They must not be larger than what ``punchHole(at:count:)``
+    /// frees. Linux takes a whole folio out of the cache, and bytes of it that a socket still has
+    /// to send stay as they are. Of a folio that is freed in part, it fills that part with zeros,
+    /// also those that a socket still has to send.
     ///
     /// Large folios are also expensive in a guest that returns free memory to its host (free page
     /// reporting), because they are the blocks that it has returned. The additional calls cost

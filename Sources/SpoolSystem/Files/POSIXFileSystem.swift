@@ -5,7 +5,7 @@ import SpoolLibc
 /// The system's file system. Files get mode 0600 and directories 0700, so that other users can't
 /// see which media were played.
 package final class POSIXFileSystem: FileSystem {
-    /// Creates an access to the file system; it has no state.
+    /// Creates an access to the file system; it is stateless.
     package init() {}
 
     /// Opens a regular file. Throws `EISDIR` for a directory, and `ELOOP` for a symbolic link that

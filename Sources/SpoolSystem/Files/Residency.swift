@@ -10,7 +10,7 @@ import SpoolLibc
 ///
 /// - Returns: false when the file system can't answer, so that its files are read on a lane. True
 ///   beyond the end of the file, and after any other error, which the read itself will report.
-///   Always true on Darwin, which has no such call.
+///   Always true on Darwin, which lacks this call.
 package func isResident(descriptor: Int32, offset: Int64, count: Int) -> Bool {
     guard count > 0 else { return true }
     #if canImport(Darwin)
@@ -23,7 +23,7 @@ package func isResident(descriptor: Int32, offset: Int64, count: Int) -> Bool {
 /// Reads a small range into `buffer` without waiting for the disk.
 ///
 /// - Returns: the number of bytes. It is 0 when the first page is not in the page cache, after an
-///   error, and on Darwin, which has no such call.
+///   error, and on Darwin, which lacks this call.
 package func readResident(descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, offset: Int64) -> Int {
     guard let base = buffer.baseAddress else { return 0 }
     switch attemptSystemCall({ spool_read_resident(descriptor, base, buffer.count, offset) }) {

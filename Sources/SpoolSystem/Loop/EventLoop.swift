@@ -130,7 +130,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     }
 
     /// Stops watching. The handler is not called again, not even for events that the loop has
-    /// already received. Further calls do nothing.
+    /// already received. Further calls are ignored.
     package func deregister(_ registration: Registration) {
         preconditionInLoop()
         guard let entry = registrations[registration] else { return }
@@ -155,7 +155,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     }
 
     /// Removes a registration like `deregister`, for a descriptor that was closed. The kernel has
-    /// already stopped watching it. Further calls do nothing.
+    /// already stopped watching it. Further calls are ignored.
     package func forget(_ registration: Registration) {
         preconditionInLoop()
         if registrations[registration] != nil { registrations.remove(registration) }

@@ -41,7 +41,7 @@ package struct TimerHeap<Job> {
     /// The number of timers.
     package var count: Int { heap.count }
 
-    /// The first deadline, or nil when there are no timers.
+    /// The first deadline, if a timer is armed.
     package var firstDeadline: MonotonicInstant? { heap.first?.deadline }
 
     /// Adds a timer.

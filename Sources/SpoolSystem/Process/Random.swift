@@ -1,6 +1,6 @@
 /// The system's random numbers, suitable for tokens and boundaries.
 package final class SystemRandom: RandomSource {
-    /// Creates a source; it has no state.
+    /// Creates a source; it is stateless.
     package init() {}
 
     /// Returns the next random number.

@@ -51,7 +51,7 @@ package final class Acceptor {
         precondition(registration == nil, "an acceptor is closed before it goes")
     }
 
-    /// Stops accepting and closes the listening socket. Further calls do nothing.
+    /// Stops accepting and closes the listening socket. Further calls are ignored.
     package func close() {
         guard let registration else { return }
         if let pauseTimer { loop.cancel(pauseTimer) }

@@ -15,7 +15,7 @@ package struct Socket: ~Copyable {
         if descriptor >= 0 { _ = closeDescriptor(descriptor) }
     }
 
-    /// Closes the socket. Deregister it first. Further calls do nothing.
+    /// Closes the socket. Deregister it first. Further calls are ignored.
     package mutating func close() {
         guard descriptor >= 0 else { return }
         _ = closeDescriptor(descriptor)

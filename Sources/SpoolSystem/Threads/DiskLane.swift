@@ -27,8 +27,8 @@ package final class DiskLane: Mailbox {
         }
     }
 
-    /// Runs the posted jobs, ends the thread, and returns when it has ended. Further calls do
-    /// nothing. Must not be called on the lane itself.
+    /// Runs the posted jobs, ends the thread, and returns when it has ended. Further calls are
+    /// ignored. Must not be called on the lane itself.
     package func shutdown() {
         precondition(!isCurrent, "a lane cannot wait for itself")
         queue.change { $0.isClosed = true }

@@ -25,8 +25,8 @@ package final class Locked<State>: @unchecked Sendable {
         lock.deallocate()
     }
 
-    /// Runs `body` with the value while no other thread has it. Inlined, because each hit calls it
-    /// several times.
+    /// Runs `body` with exclusive access to the value. Inlined, because each hit calls it several
+    /// times.
     @inlinable
     package func withLock<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
         pthread_mutex_lock(lock)

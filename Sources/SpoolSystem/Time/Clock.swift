@@ -21,7 +21,7 @@ package final class Timer: Sendable {
         self.onCancel = onCancel
     }
 
-    /// Cancels the job if it was not posted yet. Further calls do nothing.
+    /// Cancels the job if it was not posted yet. Further calls are ignored.
     package func cancel() { onCancel() }
 }
 

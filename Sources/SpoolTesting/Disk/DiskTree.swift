@@ -17,7 +17,7 @@ struct DiskTree {
 
     struct Node {
         var content: Content
-        /// 1 while a directory names the node, else 0. There are no hard links.
+        /// 1 while a directory names the node, else 0. Hard links are absent.
         var links = 0
         var handles: Set<Int> = []
         var exclusiveLock: Int?

@@ -88,7 +88,7 @@ extension IndexFields {
     /// Returns the validator of two columns, kind and value, or nil when the value is sealed and
     /// does not open.
     ///
-    /// An unknown kind counts as no validator, so responses are never combined with it.
+    /// An unknown kind counts as a missing validator, so responses are never combined with it.
     func validator(_ row: SQLiteStatement, column: Int32, of owner: Owner) -> Validator? {
         func text() -> String? { self.text(row, column + 1, .validator, of: owner) }
         func time() -> Timestamp? { self.number(row, column + 1, .validator, of: owner).map(Timestamp.init(nanoseconds:)) }
