@@ -205,6 +205,25 @@ struct BodyTests {
         server.stop()
     }
 
+    @Test func `a long body in memory, or a part of one, goes to the system in pieces of one turn`() throws {
+        let bytes = (0..<5 << 20).map { UInt8(truncatingIfNeeded: $0 / 7) }, part = 1000..<4_000_000
+        let calls = Locked<[TransferCall]>([])
+        let server = try serve({
+            $0.bytesPerTurn = 256 << 10
+            $0.onTransfer = { call in calls.withLock { $0.append(call) } }
+        }) { request in
+            request.target == "/part" ? Response(206, body: .part(bytes[part])) : Response(200, body: .bytes(bytes))
+        }
+        let client = try server.connect()
+        #expect(try client.get("/").body == bytes)
+        #expect(try client.get("/part").body == Array(bytes[part]))
+        _ = server.counters
+        let asked = calls.withLock { $0 }.compactMap { if case .send(let asked, _, _) = $0 { asked } else { nil } }
+        // A byte of memory counts twice in a turn, because the system copies it.
+        #expect(asked.max() == 128 << 10)
+        server.stop()
+    }
+
     @Test func `a body of unknown length is chunked, and with HTTP 1_0 ends with the connection`() throws {
         let pieces = [Array("hello".utf8), [UInt8](repeating: 1, count: 300_000), Array("end".utf8)]
         let server = try serve { _ in Response(200, body: .source(MemorySource(pieces), length: nil)) }

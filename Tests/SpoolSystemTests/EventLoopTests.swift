@@ -35,9 +35,24 @@ struct EventLoopTests {
             }
         }
         loop.run()
-        // Eight callbacks share a read of the clock.
-        #expect(loop.times.longestCallback.value == .milliseconds(16))
+        #expect(loop.times.longestCallback.value == .milliseconds(3))
         #expect(loop.times.longestTurn.value == .milliseconds(32))
+    }
+
+    @Test func `a callback that the system interrupts counts with its own CPU time`() throws {
+        let wall = Locked<Int64>(0), cpu = Locked<Int64>(0)
+        let loop = try EventLoop(
+            clock: { MonotonicInstant(nanoseconds: wall.withLock { $0 }) }, threadClock: { cpu.withLock { $0 } })
+        // Many short callbacks, then one during which other threads have the processor.
+        for time in [Int64](repeating: 100_000, count: 995) + [20_000_000] {
+            loop.post {
+                wall.withLock { $0 += time }
+                cpu.withLock { $0 += min(time, 100_000) }
+            }
+        }
+        loop.post { loop.stop() }
+        loop.run()
+        #expect(loop.times.longestCallback.value == 600_000, "its own 0.1 ms, and the 0.5 ms since the last read")
     }
 
     @Test func `a job posted on the loop does not run inline`() throws {

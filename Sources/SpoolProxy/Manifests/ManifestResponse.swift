@@ -53,9 +53,7 @@ struct ManifestResponse {
         case .ranges(let ranges) where ranges.count == 1:
             let range = ranges[0]
             fields[.contentRange] = ContentRange.part(range, length: .bytes(Int64(body.count))).fieldValue
-            // The whole body is no copy.
-            let part = range.count == Int64(body.count) ? body : Array(body[Int(range.lowerBound)..<Int(range.upperBound)])
-            return Response(206, fields: fields, body: .bytes(part))
+            return Response(206, fields: fields, body: .part(body[Int(range.lowerBound)..<Int(range.upperBound)]))
         // Several ranges of a small body may be answered by the whole one (RFC 9110 §14.2).
         case .whole, .ranges: return Response(200, fields: fields, body: .bytes(body))
         }

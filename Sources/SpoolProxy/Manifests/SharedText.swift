@@ -36,8 +36,13 @@ final class SharedText: Sendable {
         var waiting: [@Sendable () -> Void] = []
 
         /// Adds bytes, unless another reader has added them.
-        mutating func add(_ new: some Sequence<UInt8>, at position: Int, isFromOrigin: Bool) {
+        ///
+        /// A long text of unknown length gets room for `limit` bytes at once, so that no call moves
+        /// more than ``bytesAtOnce``. The system gives memory to those parts of it that are used.
+        mutating func add(_ new: some Collection<UInt8>, at position: Int, limit: Int, isFromOrigin: Bool) {
             guard bytes.count == position, whole == nil else { return }
+            let count = bytes.count + new.count
+            if count > bytes.capacity, count > bytesAtOnce { bytes.reserveCapacity(max(limit, count)) }
             bytes += new
             self.isFromOrigin = isFromOrigin
         }
@@ -86,7 +91,7 @@ final class SharedText: Sendable {
             switch reader.next(max: LaneReading.readBytes) {
             case .file(let file, let range): added += add(range, of: file, reader.readingLane, wake)
             case .memory(let memory):
-                memory.withBytes { bytes in state.withLock { $0.add(bytes, at: position, isFromOrigin: true) } }
+                memory.withBytes { bytes in state.withLock { $0.add(bytes, at: position, limit: limit, isFromOrigin: true) } }
                 added += memory.count
             case .wait: return .wait
             case .end: return .complete(end())
@@ -103,7 +108,7 @@ final class SharedText: Sendable {
             count = file.readResident(into: UnsafeMutableRawBufferPointer(memory), at: range.lowerBound)
         }
         let mustRead = state.withLock { state in
-            state.add(resident, at: Int(range.lowerBound), isFromOrigin: false)
+            state.add(resident, at: Int(range.lowerBound), limit: limit, isFromOrigin: false)
             guard resident.isEmpty, !state.isReading else { return false }
             state.isReading = true
             return true
@@ -123,7 +128,7 @@ final class SharedText: Sendable {
             }
         }
         let waiting = state.withLock { state in
-            state.add(bytes, at: Int(range.lowerBound), isFromOrigin: false)
+            state.add(bytes, at: Int(range.lowerBound), limit: limit, isFromOrigin: false)
             if bytes.isEmpty { state.lost = (range, failure) }
             state.isReading = false
             defer { state.waiting = [] }

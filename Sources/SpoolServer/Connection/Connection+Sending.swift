@@ -50,10 +50,13 @@ extension Connection {
     /// Sends the head. A small body that is available follows in the same call and the same TCP
     /// segment.
     private func sendHead(_ response: Response, _ framing: ResponseFraming) {
-        var tail: [UInt8] = []
-        if framing.sendsBody, case .bytes(let bytes) = response.body {
-            sending.beginOutputBody(of: bytes.count)
-            if bytes.count <= ResponseStart.inlineBodyBytes { server.headBuffer.append(bytes) } else { tail = bytes }
+        if framing.sendsBody, let bytes = response.body.inMemory {
+            if bytes.count <= ResponseStart.inlineBodyBytes {
+                sending.beginOutputBody(of: bytes.count)
+                bytes.withUnsafeBytes { server.headBuffer.append($0) }
+            } else {
+                sending.bytes = bytes
+            }
         }
         if let source = sending.source {
             switch server.start(of: source, sending.framing) {
@@ -63,10 +66,9 @@ extension Connection {
             }
         }
         let head = server.headBuffer.bytes
-        switch send(head, isContinued: !tail.isEmpty) {
-        case .count(let count) where count == head.count: sending.setOutput(tail)
-        case .count(let count): sending.setOutput(head[count...] + tail)
-        case .wouldBlock: sending.setOutput(head + tail)
+        switch send(head, isContinued: !sending.bytes.isEmpty) {
+        case .count(let count): sending.setOutput(Array(head[count...]))
+        case .wouldBlock: sending.setOutput(Array(head))
         case .ended, .failed: return clientLeft()
         }
         pump()
@@ -154,7 +156,7 @@ extension Connection {
         let result = sending.output.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[start...])) }
         switch result {
         case .count(let count):
-            progressed()
+            setDeadline(server.options.writeTimeout)
             sending.outputSent += count
             guard sending.isOutputSent else { return .blocked }
             sending.setOutput([])
@@ -165,16 +167,27 @@ extension Connection {
     }
 
     private func sendBody() -> Step {
-        guard let source = sending.source, !sending.framing.isSent else { return .done }
+        if sending.framing.isSent { return .done }
+        if !sending.bytes.isEmpty { return sendBytes() }
+        guard let source = sending.source else { return .done }
         switch source.next(max: sending.framing.demand(server.options.bytesPerTurn)) {
         case .file(let descriptor, let offset, let count, let keepAlive):
             return sendFile(.init(descriptor: descriptor, offset: offset, count: clip(count), keepAlive: keepAlive), source)
         case .memory(let bytes):
-            return sendMemory(bytes.prefix(clip(bytes.count, cost: Self.memoryCost)), source)
+            return sendMemory(bytes.prefix(clip(bytes.count, cost: SendingState.memoryCost)), source)
         case .wait: return wait()
         case .end: return sourceEnded(source)
         case .abort(let reason): return abort(reason)
         }
+    }
+
+    /// Sends the next bytes of a body in memory, at most those of one turn: the system copies each
+    /// byte that it takes, and a socket takes megabytes at once.
+    private func sendBytes() -> Step {
+        let count = clip(sending.bytes.count, cost: SendingState.memoryCost)
+        let result = sending.bytes.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        if case .count(let sent) = result { sending.bytes = sending.bytes.dropFirst(sent) }
+        return account(result, asked: count, cost: SendingState.memoryCost)
     }
 
     /// Limits a chunk to the requested size and to one turn, because a source that returns too many
@@ -183,17 +196,10 @@ extension Connection {
         min(max(0, count), sending.framing.demand(server.options.bytesPerTurn / cost))
     }
 
-    /// The cost of a byte of memory in a turn, where a byte of a file costs 1. Memory is copied,
-    /// and often decrypted before.
-    private static var memoryCost: Int { 2 }
-
-    /// The number of bytes to read from the disk before any of them is sent.
-    private static var warmedBytes: Int { 1024 * 1024 }
-
     private func sendFile(_ chunk: SendingState.FileChunk, _ source: any BodySource) -> Step {
         guard chunk.count > 0 else { return abort("the body's source gave an empty piece of a file") }
         if let cold = server.options.coldReads, !server.isResident(chunk.descriptor, chunk.offset, chunk.count) {
-            return warm(chunk.prefix(Self.warmedBytes), cold)
+            return warm(chunk.prefix(SendingState.warmedBytes), cold)
         }
         return sendResident(chunk, source)
     }
@@ -215,7 +221,7 @@ extension Connection {
     private func sendMemory(_ bytes: OwnedBytes, _ source: any BodySource) -> Step {
         guard !bytes.isEmpty else { return abort("the body's source gave an empty piece of memory") }
         guard announce(bytes.count) else { return interrupted(source) }
-        return account(bytes.withBytes { send($0) }, asked: bytes.count, cost: Self.memoryCost, source)
+        return account(bytes.withBytes { send($0) }, asked: bytes.count, cost: SendingState.memoryCost, source)
     }
 
     /// Writes the line before a chunk.
@@ -235,26 +241,22 @@ extension Connection {
         return .blocked
     }
 
-    private func account(_ result: Transferred, asked: Int, cost: Int, _ source: any BodySource) -> Step {
+    private func account(_ result: Transferred, asked: Int, cost: Int, _ source: (any BodySource)? = nil) -> Step {
         switch result {
         case .count(let count):
-            progressed()
+            setDeadline(server.options.writeTimeout)
             sending.sent(count)
             sending.turnBytes += Int64(count * cost)
             server.sentBodyBytes += Int64(count)
-            source.consumed(count)
+            source?.consumed(count)
             // A short count means that the socket is full. Another call would return the same.
             return count < asked ? .blocked : .more
         case .wouldBlock:
-            source.consumed(0)
+            source?.consumed(0)
             return .blocked
         case .ended: return left()
         case .failed(let error): return abort("sending failed: \(error.operation), error \(error.code)")
         }
-    }
-
-    private func progressed() {
-        setDeadline(server.options.writeTimeout)
     }
 
     private func left() -> Step {

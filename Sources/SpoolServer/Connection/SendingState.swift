@@ -19,6 +19,8 @@ struct SendingState {
     /// Framing and small bodies: the bytes to send before the source is asked.
     var output: [UInt8] = []
     var outputSent = 0
+    /// The rest of a large body in memory, which follows the output.
+    var bytes: ArraySlice<UInt8> = []
     /// The source of the body, or nil when there is none, or no longer.
     var source: (any BodySource)?
     /// The range that a lane is bringing into memory.
@@ -40,6 +42,12 @@ struct SendingState {
     /// Whether the body is in `output`, behind the head.
     var isOutputBody = false
     var drainedBytes = 0
+
+    /// The cost of a byte of memory in a turn, where a byte of a file costs 1. Memory is copied,
+    /// and often decrypted before.
+    static var memoryCost: Int { 2 }
+    /// The number of bytes to read from the disk before any of them is sent.
+    static var warmedBytes: Int { 1024 * 1024 }
 
     /// A range of an open file.
     struct FileChunk {
@@ -78,7 +86,7 @@ struct SendingState {
         self.framing = BodyFraming(framing.length)
     }
 
-    /// Notes that the whole body is in `output` or follows it there.
+    /// Notes that the whole body is in `output`.
     mutating func beginOutputBody(of count: Int) {
         framing = .none
         bodyBytes = Int64(count)

@@ -17,9 +17,20 @@ package struct Response {
         /// No body. A handler's `Content-Length` counts in the response to HEAD only.
         case none
         case bytes([UInt8])
+        /// A part of bytes in memory, which is not copied.
+        case part(ArraySlice<UInt8>)
         /// Bytes that are pulled from a source. With a known length, exactly that many bytes are
         /// sent, or the connection is cut.
         case source(any BodySource, length: Int64?)
+
+        /// The bytes of a body in memory, or nil for others.
+        var inMemory: ArraySlice<UInt8>? {
+            switch self {
+            case .bytes(let bytes): bytes[...]
+            case .part(let bytes): bytes
+            case .none, .source: nil
+            }
+        }
     }
 
     /// Creates a response from fields and a body.

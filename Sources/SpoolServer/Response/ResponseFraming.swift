@@ -41,6 +41,7 @@ package struct ResponseFraming: Hashable, Sendable {
             // A handler that forwards another server's head may have any number here.
             return response.fields[.contentLength].flatMap { Int64($0) }.flatMap { $0 >= 0 ? .known($0) : nil } ?? .none
         case .bytes(let bytes): return .known(Int64(bytes.count))
+        case .part(let bytes): return .known(Int64(bytes.count))
         case .source(_, let length?): return .known(max(0, length))
         // RFC 9110 §9.3.2: a response to HEAD may omit fields whose value requires making the body.
         case .source(_, nil): return isHead ? .none : version == .http11 ? .chunked : .untilClose

@@ -30,7 +30,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     private var coreReservation: LoopCoreReservation?
     /// The longest times that the loop worked without looking for events.
     package let times: LoopTimes
-    private var meter: LapMeter
+    private var meter: CallbackMeter
     /// The time at which the current turn began.
     package private(set) var now: MonotonicInstant
     /// The number of times that the loop has polled. A report of readiness from one turn may be
@@ -61,7 +61,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     ) throws(SystemError) {
         self.clock = clock
         times = LoopTimes()
-        meter = LapMeter(times, clock: clock, threadClock: threadClock)
+        meter = CallbackMeter(times, clock: clock, threadClock: threadClock)
         now = clock()
         poller = try Poller()
     }

@@ -4,23 +4,19 @@ import SpoolLibc
 /// The longest times that an event loop worked without looking for events, in CPU time of its
 /// thread.
 ///
-/// A callback is measured in laps of up to ``callbacksOfLap``, so its time is an upper bound. The
-/// clock of the loop tells which laps took long, and only those read the clock of the thread, which
-/// costs a system call. The loop's thread changes the times. Any thread may read them.
+/// The clock of the loop measures each callback. Only where it counts a millisecond is the clock of
+/// the thread read, which costs a system call. The loop's thread changes the times. Any thread may
+/// read them.
 package struct LoopTimes: Sendable {
-    /// The longest callback, in nanoseconds.
+    /// The longest callback, in nanoseconds: an upper bound, too high by at most
+    /// ``timeBetweenReads`` and the CPU time of the polls within it.
     package let longestCallback = SharedNumber(0)
     /// The longest turn, in nanoseconds.
     package let longestTurn = SharedNumber(0)
 
-    /// The most callbacks between two reads of the loop's clock.
-    static let callbacksOfLap = 8
-    /// A lap of at least this time reads the clock of the thread. Shorter ones count with the time
-    /// of the loop's clock.
-    static let longLap: Nanoseconds = .milliseconds(1)
-    /// The laps after which the clock of the thread is read anyway, so that the CPU time between
-    /// two reads of it belongs to few laps.
-    static let lapsBetweenReads = 64
+    /// The time of callbacks, by the clock of the loop, after which the clock of the thread is
+    /// read.
+    static let timeBetweenReads: Nanoseconds = .milliseconds(1)
 
     /// The CPU time of the calling thread.
     package static let threadTime: @Sendable () -> Nanoseconds = {
@@ -30,57 +26,49 @@ package struct LoopTimes: Sendable {
     }
 }
 
-/// Measures the laps of one event loop. Used on its thread only.
-struct LapMeter {
+/// Measures the callbacks of one event loop. Used on its thread only.
+struct CallbackMeter {
     let times: LoopTimes
     private let clock: @Sendable () -> MonotonicInstant
     private let threadClock: @Sendable () -> Nanoseconds
-    private var begin: MonotonicInstant
-    private var callbacks = 0
-    /// The time of the laps of this turn.
+    private var begin = MonotonicInstant(nanoseconds: 0)
+    /// The time of the callbacks of this turn.
     private var turnTime: Nanoseconds = 0
     /// The CPU time of the thread at its last read.
     private var lastRead: Nanoseconds?
-    private var lapsSinceRead = 0
+    /// The time of the callbacks since then, by the clock of the loop.
+    private var timeSinceRead: Nanoseconds = 0
 
     init(_ times: LoopTimes, clock: @escaping @Sendable () -> MonotonicInstant, threadClock: @escaping @Sendable () -> Nanoseconds) {
         self.times = times
         self.clock = clock
         self.threadClock = threadClock
-        begin = MonotonicInstant(nanoseconds: 0)
     }
 
     /// Begins a turn.
     mutating func turnBegan(at now: MonotonicInstant) {
         if lastRead == nil { lastRead = threadClock() }
-        (begin, callbacks, turnTime) = (now, 0, 0)
+        (begin, turnTime) = (now, 0)
     }
 
     /// Counts a callback that has returned.
     mutating func callbackEnded() {
-        callbacks += 1
-        if callbacks >= LoopTimes.callbacksOfLap { endLap() }
+        let now = clock()
+        var time = max(0, now - begin)
+        begin = now
+        timeSinceRead += time
+        if timeSinceRead >= LoopTimes.timeBetweenReads {
+            let read = threadClock()
+            // The system may have run other threads during the callback.
+            time = min(time, max(0, read - (lastRead ?? read)))
+            (lastRead, timeSinceRead) = (read, 0)
+        }
+        turnTime += time
+        if time > times.longestCallback.value { times.longestCallback.value = time }
     }
 
     /// Ends a turn.
     mutating func turnEnded() {
-        if callbacks > 0 { endLap() }
         if turnTime > times.longestTurn.value { times.longestTurn.value = turnTime }
-    }
-
-    private mutating func endLap() {
-        let now = clock()
-        var time = max(0, now - begin)
-        (begin, callbacks) = (now, 0)
-        lapsSinceRead += 1
-        if time >= LoopTimes.longLap || lapsSinceRead >= LoopTimes.lapsBetweenReads {
-            // The lap took at most the CPU time since the last read, which is that of a few short
-            // laps more.
-            let read = threadClock()
-            time = min(time, max(0, read - (lastRead ?? read)))
-            (lastRead, lapsSinceRead) = (read, 0)
-        }
-        turnTime += time
-        if time > times.longestCallback.value { times.longestCallback.value = time }
     }
 }
