@@ -170,13 +170,14 @@ final class ResourceAnswer {
         if let site = fieldRules.site {
             for head in reader.takeInterims() { exchange.sendInterim(head.status, fields: site.fieldsForClient(head, exchange.request)) }
         }
+        if let version = manifest?.version, let step = manifest?.resume(reader, version), go(on: step, of: version, reader) { return }
         if let step = route?.look(at: reader, wantsBytes: owesWish), step != .open { return take(step) }
         if owesWish { reader.wantBytes() }
         owesWish = false
         // The head and the first byte leave together.
         switch reader.prepare(withFirstByte: true) {
         case .wait: return
-        // The version changed while a manifest was rewritten. The client has no byte of it yet.
+        // The version changed while a manifest was read. The client has no byte of it yet.
         case .failed(let error) where manifest?.beginsAgain(after: error) == true: readAgain(reader)
         case .failed(let error): return fail(error)
         case .ready(let generation, let representation):
@@ -232,10 +233,15 @@ final class ResourceAnswer {
             if !representation.isContent { manifests.childFailed(url.text, status: representation.status) }
             return false
         }
-        switch manifest.step(reader, generation, representation) {
+        return go(on: manifest.step(reader, generation, representation), of: representation, reader)
+    }
+
+    /// - Returns: False once the resource is known to be no manifest.
+    private func go(on step: ManifestReading.Step, of representation: Representation, _ reader: SessionReader) -> Bool {
+        switch step {
         case .wait: break
         case .other:
-            self.manifest = nil
+            manifest = nil
             return false
         case .again: readAgain(reader)
         case .manifest(let entry): answer(ManifestResponse(entry, of: representation, request: exchange.request), reader)

@@ -193,9 +193,9 @@ final class ManifestDoor: Sendable {
     ///
     /// - Parameter wake: Called, on any thread, when the work ends, unless it has ended at once.
     func begin(_ text: WholeText, _ cause: ManifestMemo.Cause, wake: @escaping @Sendable () -> Void) -> ManifestWork {
-        let small = ManifestLimits.onLoop
+        let small = ManifestLimits.onLoop, number = memory.withLock { $0.memo.beginWork() }
         if text.bytes.count <= small.maxBytes {
-            let result = rewrite(text, cause, ManifestReader(limits: small))
+            let result = rewrite(text, cause, ManifestReader(limits: small), number)
             guard case .beyondLimit = result else { return ManifestWork(result) }
         }
         let (work, isNew) = memory.withLock { memory in
@@ -207,7 +207,7 @@ final class ManifestDoor: Sendable {
         work.onEnd(wake)
         guard isNew else { return work }
         lanes.post { [self] in
-            let result = rewrite(text, cause, reader)
+            let result = rewrite(text, cause, reader, number)
             memory.withLock { memory in
                 memory.works[cause] = nil
                 memory.memo.keep(result, for: cause)
@@ -218,7 +218,9 @@ final class ManifestDoor: Sendable {
     }
 
     /// Reads and rewrites a manifest.
-    private func rewrite(_ text: WholeText, _ cause: ManifestMemo.Cause, _ reader: ManifestReader) -> ManifestMemo.Result {
+    private func rewrite(
+        _ text: WholeText, _ cause: ManifestMemo.Cause, _ reader: ManifestReader, _ number: Int
+    ) -> ManifestMemo.Result {
         let found: ManifestContents?
         do throws(ParseError) {
             found = try reader.contents(of: text.bytes, at: text.url, variables: cause.variables)
@@ -227,11 +229,12 @@ final class ManifestDoor: Sendable {
         }
         guard let contents = found else { return .unchanged }
         do throws(ParseError) {
-            let entry = try entry(text.bytes, contents, cause, reader)
+            var entry = try entry(text.bytes, contents, cause, reader)
+            entry.work = number
             memory.withLock { memory in
+                guard memory.memo.insert(entry) else { return }
                 memory.variables.keep(entry)
                 memory.edges.update(cause.url, contents)
-                memory.memo.insert(entry)
             }
             return .rewritten(entry)
         } catch {

@@ -38,6 +38,8 @@ struct ManifestMemo {
         /// Whether renditions were left out because the network is away. Such a manifest is for one
         /// answer.
         var isReduced = false
+        /// The number of the work that made the entry. Later work has a higher number.
+        var work = 0
 
         /// The memory of the entry, about, in bytes.
         var heldBytes: Int {
@@ -59,6 +61,7 @@ struct ManifestMemo {
     }
 
     private var entries: [Entry] = []
+    private var lastWork = 0
     /// The results of large documents without an entry.
     private var others = BoundedTable<Cause, Result>(capacity: 256, bytes: 256 << 10) { cause, _ in
         2 * cause.url.utf8.count + cause.variables.heldBytes
@@ -71,6 +74,12 @@ struct ManifestMemo {
         return entries.last.map { .rewritten($0) }
     }
 
+    /// Returns the number of work that begins now.
+    mutating func beginWork() -> Int {
+        lastWork += 1
+        return lastWork
+    }
+
     /// Keeps the result of a large document that has no entry.
     mutating func keep(_ result: Result, for cause: Cause) {
         if case .rewritten = result { return }
@@ -78,13 +87,17 @@ struct ManifestMemo {
     }
 
     /// Adds an entry. It replaces older versions of its manifest.
-    mutating func insert(_ entry: Entry) {
+    ///
+    /// - Returns: False for an entry whose work began before that of one here, and ended late.
+    mutating func insert(_ entry: Entry) -> Bool {
+        guard !entries.contains(where: { $0.cause.key == entry.cause.key && $0.work > entry.work }) else { return false }
         entries.removeAll { $0.cause.key == entry.cause.key && $0.cause.generation != entry.cause.generation }
         entries.append(entry)
         var bytes = entries.reduce(0) { $0 + $1.heldBytes }
         while entries.count > 1, entries.count > Self.capacity || bytes > Self.capacityBytes {
             bytes -= entries.removeFirst().heldBytes
         }
+        return true
     }
 
     /// Returns the manifests that name a URL, the latest first.

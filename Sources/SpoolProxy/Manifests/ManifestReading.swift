@@ -43,6 +43,9 @@ final class ManifestReading {
     private var text: (shared: SharedText, position: Int)?
     /// The work on the whole text.
     private var work: (text: WholeText, work: ManifestWork)?
+    /// The version that the answer has, once its text is whole. The answer needs no further byte
+    /// then, so a newer version and a failure of the reader change nothing.
+    private(set) var version: Representation?
     private var generation: GenerationID?
     private var restarts = 0
     /// The look for parts that play without the network, once it was necessary.
@@ -93,15 +96,13 @@ final class ManifestReading {
 
     /// Goes on with the bytes that `reader` has now.
     func step(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) -> Step {
-        if let offline {
-            do throws(CacheError) { return try offline.entry.map { .manifest($0) } ?? .wait } catch { return .failed(error) }
-        }
         guard text != nil || mayBeManifest(representation, reader) else { return .other }
         if text == nil {
             if suspicion(representation) == .named, let path = redirect(of: representation) { return .elsewhere(path: path) }
             let cause = door.cause(key, url: url, generation: generation, request: request)
             // Bytes that are not stored have to be fetched, so that they are those of now.
             if reader.wasValidated || reader.coverage(of: []) == .complete, let known = door.known(cause) {
+                version = representation
                 return finish(known, nil, reader, representation)
             }
             switch begins(reader, representation) {
@@ -121,21 +122,28 @@ final class ManifestReading {
 
     private func collect(_ reader: SessionReader, _ representation: Representation) -> Step {
         guard let shared = text?.shared, var position = text?.position, let generation else { return .other }
-        if work == nil {
-            let step = shared.take(from: reader, at: &position, wake: wake)
-            text?.position = position
-            switch step {
-            case .wait: return .wait
-            case .tooLong: return tooLong(representation)
-            case .failed(let error) where error.code == .representationChanged && restarts < Self.attempts: return again()
-            case .failed(let error): return .failed(error)
-            case .complete(let whole):
-                let cause = door.cause(key, url: url, generation: generation, request: request)
-                work = (whole, door.begin(whole, cause, wake: wake))
-            }
+        let step = shared.take(from: reader, at: &position, wake: wake)
+        text?.position = position
+        switch step {
+        case .wait: return .wait
+        case .tooLong: return tooLong(representation)
+        case .failed(let error) where error.code == .representationChanged && restarts < Self.attempts: return again()
+        case .failed(let error): return .failed(error)
+        case .complete(let whole):
+            let cause = door.cause(key, url: url, generation: generation, request: request)
+            version = representation
+            work = (whole, door.begin(whole, cause, wake: wake))
+            return resume(reader, representation)
+        }
+    }
+
+    /// Goes on with the work on `version`, whose text is whole.
+    func resume(_ reader: SessionReader, _ version: Representation) -> Step {
+        if let offline {
+            do throws(CacheError) { return try offline.entry.map { .manifest($0) } ?? .wait } catch { return .failed(error) }
         }
         guard let work, let result = work.work.result else { return .wait }
-        return finish(result, work.text, reader, representation)
+        return finish(result, work.text, reader, version)
     }
 
     /// Answers with the result of the work.
@@ -211,8 +219,8 @@ final class ManifestReading {
         return .again
     }
 
-    /// Whether the read begins anew after an error of its reader: the version of a manifest that
-    /// was not answered yet has changed.
+    /// Whether the read begins anew after an error of its reader: the version of a manifest changed
+    /// while its text was collected.
     func beginsAgain(after error: CacheError) -> Bool {
         guard error.code == .representationChanged, text != nil, restarts < Self.attempts else { return false }
         _ = again()
@@ -220,7 +228,7 @@ final class ManifestReading {
     }
 
     /// Forgets the bytes so far, because another reader comes.
-    func startOver() { (text, work) = (nil, nil) }
+    func startOver() { (text, work, version) = (nil, nil, nil) }
 
     // MARK: Suspicion
 

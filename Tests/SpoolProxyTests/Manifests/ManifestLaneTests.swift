@@ -116,6 +116,28 @@ private final class HeldLane: Mailbox {
         #expect(try first.answer().status == 200)
     }
 
+    @Test func `a manifest that changes again and again while it is on a lane is answered from the work that began`() throws {
+        let lanes = [HeldLane(), HeldLane()], old = Self.playlist(5_000)
+        let (world, origin) = try Self.world(old, lanes)
+        defer { world.stop() }
+        let first = try world.connect()
+        first.ask(Self.path)
+        world.wait("the old version is on a lane", until: { lanes[0].postedCount == 1 })
+        // More versions than a read begins anew for, each of them answered.
+        for version in 1...6 {
+            let new = Self.playlist(5_000, version: version), client = try world.connect()
+            origin[Self.url] = .init(new)
+            client.ask(Self.path, ["Cache-Control": "no-cache"])
+            lanes[1].runNext()
+            #expect(try client.answer().text == Self.rewritten(new))
+        }
+        lanes[0].release()
+        #expect(try first.answer().text == Self.rewritten(old))
+        // The late work on the old version does not take the place of the newest one.
+        #expect(try world.get(Self.path).text == Self.rewritten(Self.playlist(5_000, version: 6)))
+        #expect(lanes[0].postedCount + lanes[1].postedCount == 7)
+    }
+
     @Test func `a manifest beyond a limit is passed on, and read once`() throws {
         let lane = HeldLane()
         let text = Self.playlist(3_000) + String(repeating: "#EXT-X-DEFINE:QUERYPARAM=\"a\"\n", count: 1_025)
