@@ -65,8 +65,6 @@ package struct Pseudonyms: Sendable {
     func user(_ userinfo: some StringProtocol) -> String { half(of: "user \(userinfo)", lasting) }
 
     private func half(of text: String, _ other: EncryptionKey? = nil) -> String {
-        KeyDerivation.hmac(text.utf8, key: other ?? key).prefix(Self.digits / 2).map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }.joined()
+        Array(KeyDerivation.hmac(text.utf8, key: other ?? key).prefix(Self.digits / 2)).hexadecimal
     }
 }

@@ -17,8 +17,18 @@ final class ManifestAddress {
     /// The last origin to which the manifest may lead.
     private var lastAllowed: URIReference.Origin?
     /// The last origin that a URL began with, as `scheme://authority/`, and its place at this
-    /// proxy, or nil where each of its URLs is judged by itself.
-    private var lastOrigin: (origin: [UInt8], place: [UInt8]?) = ([], nil)
+    /// proxy.
+    private var lastOrigin: (origin: [UInt8], place: Place) = ([], .byText)
+
+    /// The place of an origin's URLs at this proxy.
+    private enum Place {
+        /// Each URL is judged by itself.
+        case byText
+        /// All paths begin with the same bytes.
+        case common([UInt8])
+        /// Each path begins with a proof of its own, before `scheme/authority`.
+        case proved(authority: String)
+    }
 
     /// Creates the URLs of one manifest.
     ///
@@ -66,7 +76,7 @@ final class ManifestAddress {
         guard let reference = try? URIReference(lenient: url), let url = try? MediaURL(reference) else { return nil }
         guard url.origin == lastAllowed || mayLead(url.origin) else { return nil }
         lastAllowed = url.origin
-        let scope: ChildScope = role.namesFurther || url.text.utf8.contains(UInt8(ascii: "$")) ? .directory : .resource
+        let scope = scope(of: role, isTemplate: url.text.utf8.contains(.dollar))
         return rules.childPath(of: url, fragment: reference.fragment, prefix: prefix, home: home, scope: scope, proof: proof)
     }
 
@@ -84,15 +94,30 @@ final class ManifestAddress {
             let origin = text[..<length]
             lastOrigin = (Array(origin), place(ofOrigin: String(decoding: origin, as: UTF8.self)))
         }
-        guard let place = lastOrigin.place else { return .byText }
+        let place: [UInt8]
+        switch lastOrigin.place {
+        case .common(let beginning): place = beginning
+        case .proved(let authority):
+            let target = UnsafeRawBufferPointer(rebasing: text[(length - 1)...])
+            // The proof does not cover a fragment, which the player keeps for itself.
+            guard !target.contains(.hash) else { return .byText }
+            let scope = scope(of: role, isTemplate: target.contains(.dollar))
+            place = Array(
+                rules.provedPlace(of: authority, scope.covered(of: String(decoding: target, as: UTF8.self)), prefix: prefix, proof).utf8)
+        case .byText: return .byText
+        }
         children.insert(text, isRelative: false)
         return .beginning(length: length, text: place)
     }
 
-    /// Returns the beginning of the paths of an origin's URLs, or nil where each URL has its own.
-    private func place(ofOrigin url: String) -> [UInt8]? {
-        guard let origin = try? MediaURL(url).origin, !rules.provesEachURL(of: origin) else { return nil }
-        return path(of: url).map { Array($0.utf8) }
+    /// Returns the place of the URLs of the origin that `url` consists of.
+    private func place(ofOrigin url: String) -> Place {
+        guard let path = path(of: url), let parsed = try? MediaURL(url) else { return .byText }
+        return rules.provesEachURL(of: parsed.origin) ? .proved(authority: ProxiedPath.authority(of: parsed)) : .common(Array(path.utf8))
+    }
+
+    private func scope(of role: ManifestReference.Role, isTemplate: Bool) -> ChildScope {
+        role.namesFurther || isTemplate ? .directory : .resource
     }
 
     /// Whether a client that resolves the reference as it is comes to `path`.
@@ -157,6 +182,7 @@ extension UInt8 {
 
     fileprivate static let slash = UInt8(ascii: "/"), question = UInt8(ascii: "?"), hash = UInt8(ascii: "#"), dot = UInt8(ascii: ".")
     fileprivate static let colon = UInt8(ascii: ":"), percent = UInt8(ascii: "%"), backslash = UInt8(ascii: "\\")
+    fileprivate static let dollar = UInt8(ascii: "$")
 }
 
 // MARK: - Children
@@ -194,12 +220,19 @@ extension ProxyTargetRules {
         if url.origin == fixedOrigin { return ProxiedPath.siteText(of: rest, below: prefix) }
         let authority = ProxiedPath.authority(of: url)
         guard fixedOrigin != nil else { return "\(prefix)\(url.origin == home ? "" : Self.childPath)\(authority)\(rest)" }
-        let covered = authority + (provesEachURL(of: url.origin) ? scope.covered(of: url.target) : "/")
-        return "\(prefix)\(Self.childPath)\(ChildProof(covered, proof).text)/\(authority)\(rest)"
+        let covered = provesEachURL(of: url.origin) ? scope.covered(of: url.target) : "/"
+        return provedPlace(of: authority, covered, prefix: prefix, proof) + rest.dropFirst()
     }
 
-    /// Returns the meaning of a path below `ProxiedPath.childPrefix`: `scheme/authority/path`, behind a proof
-    /// with a fixed origin.
+    /// Returns the beginning of a path with a proof, up to the slash behind the authority.
+    ///
+    /// - Parameter covered: The beginning of the URL's path and query that the proof covers.
+    func provedPlace(of authority: String, _ covered: Substring, prefix: String, _ proof: (String) -> String) -> String {
+        "\(prefix)\(Self.childPath)\(ChildProof(authority + covered, proof).text)/\(authority)/"
+    }
+
+    /// Returns the meaning of a path below `ProxiedPath.childPrefix`: `scheme/authority/path`,
+    /// behind a proof with a fixed origin.
     ///
     /// With a fixed origin, only resources that a manifest named are served. The gateway would be
     /// an open proxy otherwise.
