@@ -15,8 +15,6 @@ package final class LatenessMonitor: Sendable {
     private struct Waiting {
         weak var transfer: (any AwaitedAnswer)?
         var deadline: MonotonicInstant
-
-        var isOver: Bool { transfer?.isUndecided != true }
     }
 
     private struct State {
@@ -25,6 +23,22 @@ package final class LatenessMonitor: Sendable {
         var limit = LatenessMonitor.leastLimit
         /// The time of the next check, if one is planned.
         var nextCheck: MonotonicInstant?
+
+        /// Takes out all requests. A request is looked at without the lock, because it has a lock
+        /// of its own, and its last reference may end there.
+        mutating func takeAll() -> [Waiting] {
+            defer { waiting = [] }
+            return waiting
+        }
+
+        /// Plans a check.
+        ///
+        /// - Returns: The time of the check if it needs a timer, because none as early is planned.
+        mutating func plan(_ deadline: MonotonicInstant) -> MonotonicInstant? {
+            if let nextCheck, nextCheck <= deadline { return nil }
+            nextCheck = deadline
+            return deadline
+        }
     }
 
     private static let leastLimit = 32
@@ -42,41 +56,38 @@ package final class LatenessMonitor: Sendable {
     /// Watches for the answer to a request, which is late after `delay`.
     package func add(_ transfer: any AwaitedAnswer, _ delay: Nanoseconds) {
         let deadline = time.now + delay
-        let isNext = state.withLock { state in
-            if state.waiting.count >= state.limit {
-                state.waiting.removeAll(where: \.isOver)
-                state.limit = max(Self.leastLimit, 2 * state.waiting.count)
-            }
+        let (check, crowd) = state.withLock { state in
             state.waiting.append(Waiting(transfer: transfer, deadline: deadline))
-            return Self.plan(deadline, &state)
+            return (state.plan(deadline), state.waiting.count > state.limit ? state.takeAll() : [])
         }
-        if isNext { checkLater(deadline, delay) }
+        checkLater(check)
+        if !crowd.isEmpty { putBack(crowd.filter { $0.transfer?.isUndecided == true }) }
     }
 
-    /// Notes a check.
-    /// - Returns: Whether the check is earlier than the planned one, so that it needs a timer.
-    private static func plan(_ deadline: MonotonicInstant, _ state: inout State) -> Bool {
-        guard state.nextCheck.map({ deadline < $0 }) ?? true else { return false }
-        state.nextCheck = deadline
-        return true
+    /// Puts back requests that were taken out and still wait.
+    private func putBack(_ waiting: [Waiting]) {
+        let check = state.withLock { state in
+            state.waiting += waiting
+            state.limit = max(Self.leastLimit, 2 * state.waiting.count)
+            return waiting.map(\.deadline).min().flatMap { state.plan($0) }
+        }
+        checkLater(check)
     }
 
-    private func checkLater(_ deadline: MonotonicInstant, _ delay: Nanoseconds) {
-        _ = time.after(delay, on: mailbox) { [weak self] in self?.check(plannedFor: deadline) }
+    private func checkLater(_ deadline: MonotonicInstant?) {
+        guard let deadline else { return }
+        _ = time.after(max(0, deadline - time.now), on: mailbox) { [weak self] in self?.check(plannedFor: deadline) }
     }
 
     private func check(plannedFor deadline: MonotonicInstant) {
         let now = time.now
-        let (late, next) = state.withLock { state -> ([any AwaitedAnswer], MonotonicInstant?) in
-            guard state.nextCheck == deadline else { return ([], nil) }
+        let all = state.withLock { state -> [Waiting] in
+            guard state.nextCheck == deadline else { return [] }
             state.nextCheck = nil
-            let late = state.waiting.filter { $0.deadline <= now }.compactMap(\.transfer)
-            state.waiting.removeAll { $0.deadline <= now || $0.isOver }
-            let next = state.waiting.map(\.deadline).min()
-            if let next { _ = Self.plan(next, &state) }
-            return (late, next)
+            return state.takeAll()
         }
-        for transfer in late { transfer.answerIsLate() }
-        if let next { checkLater(next, next - now) }
+        let waiting = all.filter { $0.transfer?.isUndecided == true }
+        putBack(waiting.filter { $0.deadline > now })
+        for late in waiting where late.deadline <= now { late.transfer?.answerIsLate() }
     }
 }
