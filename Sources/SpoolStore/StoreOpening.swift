@@ -186,7 +186,11 @@ struct StoreOpening {
         index.database.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
         index.onLogKept = { [onRecovery = options.onRecovery] in onRecovery(.logKept(reason: $0.description)) }
         guard let format = try index.readFormat() else { return .damaged(reason: "the database is not an index of Spool") }
-        if format > 0, let refusal = Self.refusal(of: format) { return .refused(refusal) }
+        if format > 0, let refusal = Self.refusal(of: format) {
+            // Earlier programs made the tables in several steps, and could end between two.
+            guard case .formatTooOld = refusal, index.isEmpty else { return .refused(refusal) }
+            return .damaged(reason: "an earlier program ended while it created the store")
+        }
         // Checked before any change, so that a wrong key leaves the store unchanged.
         let unlocking = StoreUnlocking(index, options, random)
         if format > 0, let problem = try unlocking.unlock() { return .refused(.key(problem)) }

@@ -89,6 +89,19 @@ import Testing
         #expect(disk.log.notes == [])
     }
 
+    /// Programs before format 9 made the tables in several steps. One that was killed between two
+    /// of them left a store that holds nothing, and that no program can use.
+    @Test(arguments: [8, 1])
+    func `a store whose creation an older program did not end is begun anew`(format: Int) throws {
+        try disk.open().close()
+        try execute("DELETE FROM meta; PRAGMA user_version=\(format)", onIndex: disk.root + "/spool.sqlite")
+        try storeAndClose()
+        let store = try disk.open()
+        #expect(try store.lookup(film.key)?.spans == .of(0..<100_000))
+        try store.close()
+        #expect(disk.log.notes.count == 1)
+    }
+
     // MARK: Damage
 
     /// The header alone, the header's magic, and the whole file: each way in which SQLite detects a

@@ -102,6 +102,16 @@ final class StoreIndex {
         return format == 0 && tables == 0 ? 0 : nil
     }
 
+    /// Whether the index has no row: no program has used it since its tables were made.
+    var isEmpty: Bool {
+        do throws(StoreError) {
+            return try database.connection.int64("SELECT EXISTS (SELECT 1 FROM meta) OR EXISTS (SELECT 1 FROM resources)") == 0
+        } catch {
+            // A table is missing or unreadable, so there may be rows.
+            return false
+        }
+    }
+
     /// Prepares the database for writing: sets the mode of the journal, and makes the tables of an
     /// empty index.
     ///
