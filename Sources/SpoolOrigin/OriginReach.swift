@@ -25,9 +25,15 @@ package struct OriginReach: Hashable, Sendable {
     /// Returns the reason why `origin` may not lead to `other`, or nil if it may.
     func refusal(from origin: URIReference.Origin, to other: URIReference.Origin) -> String? {
         guard other != origin, !named.contains(other) else { return nil }
-        if allowed != nil { return "\(origin) leads to \(other), which may not be asked; allow it with --allow-origin \(other)" }
+        if allowed != nil { return "\(origin) leads to \(other), which may not be asked; \(advice(for: other))" }
         guard servesNetwork, Self.isThisMachine(other.host) else { return nil }
-        return "\(origin) leads to \(other), which is for this machine only; allow it with --allow-origin \(other)"
+        return "\(origin) leads to \(other), which is for this machine only; \(advice(for: other))"
+    }
+
+    /// Returns how an operator allows an origin. A first `--allow-origin` forbids all other
+    /// origins.
+    package func advice(for origin: URIReference.Origin) -> String {
+        "allow it with --allow-origin \(origin)" + (allowed == nil ? ", and name every other origin that may be asked in the same way" : "")
     }
 
     /// Returns whether a connection for `origin` may go to `address`. A host that itself means this

@@ -98,6 +98,8 @@ struct HeaderCommandTests {
             ], in: directory)
         #expect(got.output.count == 100_000, "\(got.errors)")
         #expect(origin.log.entries.allSatisfy { $0.request.fields["X-Device"] == nil && $0.request.fields["Cookie"] == nil })
+        let advice = "give --header-for http://127.0.0.1:\(origin.port)\n"
+        #expect(got.errors.components(separatedBy: advice).count == 2, "once: \(got.errors)")
     }
 
     @Test func `a file of fields that others can read is refused`() throws {

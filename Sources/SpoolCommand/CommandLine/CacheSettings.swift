@@ -161,6 +161,7 @@ struct CacheSettings {
         var configuration = configuration
         configuration.storage.directory = directory
         configuration.log = log
+        headers.apply(to: &configuration, log)
         let isAsked = server?.isGeneral == true && headers.isEmpty
         if let server, isAsked {
             configuration.network.transportAround = { ServerTransport($0, server: server, isInUse: asksServer) }

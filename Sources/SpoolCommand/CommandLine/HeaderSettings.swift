@@ -28,6 +28,8 @@ struct HeaderSettings {
     /// The fields for every origin.
     private(set) var everywhere = HTTPFields()
     private var byOrigin: [URIReference.Origin: HTTPFields] = [:]
+    /// The origins in clear of hosts that were given without a scheme. Their fields stay here.
+    private var inClear: Set<URIReference.Origin> = []
     private var jar = CookieJar()
 
     /// Whether no field and no cookie is given.
@@ -44,20 +46,32 @@ struct HeaderSettings {
                     Self.headerFor,
                     "can't be '\(words[index])'; it is an origin such as https://media.example.com, or a host, which means https")
             }
+            if !words[index].contains("://"), let clear = Self.origin("http://\(words[index])") { inClear.insert(clear) }
             byOrigin[origin, default: HTTPFields()].lines += try Self.fields(words[index + 1], Self.headerFor, arguments)
         }
         if let path = arguments[Self.cookies] { jar = try Self.jar(path, arguments) }
     }
 
-    /// Sets the fields in a configuration.
-    func apply(to configuration: inout Configuration) {
-        configuration.network.requestFields.lines += everywhere.lines
+    /// Sets the fields in a configuration. A later call replaces them.
+    ///
+    /// - Parameter log: Gets one warning when a host that was given without a scheme is asked in
+    ///   clear, because its fields do not go there.
+    func apply(to configuration: inout Configuration, _ log: StandardErrorLog? = nil) {
+        configuration.network.requestFields = everywhere
         guard !byOrigin.isEmpty || !jar.cookies.isEmpty else { return }
-        let byOrigin = byOrigin, jar = jar
+        let byOrigin = byOrigin, jar = jar, untold = Locked(inClear.subtracting(byOrigin.keys))
         configuration.network.requestFieldsForURL = { url in
             var fields = HTTPFields()
             // The transport refuses a URL that cannot be parsed.
-            if let origin = try? URIReference(lenient: url).origin, let own = byOrigin[origin] { fields = own }
+            if let origin = try? URIReference(lenient: url).origin {
+                if let own = byOrigin[origin] { fields = own }
+                if let log, untold.withLock({ $0.remove(origin) }) != nil {
+                    log.log(
+                        .warning,
+                        "\(Self.headerFor.spelling) \(origin.authority) means https, so its fields do not go to \(origin);"
+                            + " if they may go out in clear, give \(Self.headerFor.spelling) \(origin)")
+                }
+            }
             guard let cookies = jar.field(for: url, now: SystemTime().wallNow) else { return fields }
             // The user gave both, so one `Cookie` field carries all (RFC 6265 §5.4).
             fields[.cookie] = fields[.cookie].map { "\($0); \(cookies)" } ?? cookies

@@ -146,10 +146,10 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     func mayConnect(to address: SocketAddress) -> Bool {
         guard let privateNames, privateNames != .allowed || !request.reach.isEmpty else { return true }
         guard let origin = request.location?.origin else { return false }
-        guard request.reach.allSatisfy({ $0.allow(origin, at: address) }) else {
+        if let bound = request.reach.first(where: { !$0.allow(origin, at: address) }) {
             refusedAddress =
                 "\(origin.host) leads to \(address.host), which is for this machine only, and clients on other machines use this door;"
-                + " allow it with --allow-origin \(origin)"
+                + " \(bound.advice(for: origin))"
             return false
         }
         if request.reach.contains(where: { $0.named.contains(origin) }) { return true }

@@ -62,7 +62,7 @@ package struct ProxyTargetRules: Sendable {
     func withinReach(_ target: ProxyTarget, isFromNetwork: Bool) -> ProxyTarget {
         guard isFromNetwork, case .resource(let url, _) = target else { return target }
         guard OriginReach.isThisMachine(url.origin.host), !reach.named.contains(url.origin) else { return target }
-        return refused(403, "\(url.origin) is for this machine only; allow it for others with --allow-origin \(url.origin)")
+        return refused(403, "\(url.origin) is for this machine only; \(reach.advice(for: url.origin))")
     }
 
     private func read(path: String, host: String?) -> ProxyTarget {
