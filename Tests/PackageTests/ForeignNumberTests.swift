@@ -46,6 +46,15 @@ struct ForeignNumberTests {
         Exception(place: "Sources/SpoolTesting/", reason: "no shipped code"),
     ]
 
+    /// Indices that cannot leave what they index.
+    static let indexing = [
+        Exception(place: "Sources/SpoolMedia/KnownBytes.swift", reason: "the piece was chosen because it has the position"),
+        Exception(place: "Sources/SpoolManifests/ManifestReferences.swift", reason: "the table made its own indices"),
+        Exception(place: "Sources/SpoolProxy/Manifests/ManifestResponse.swift", reason: "RangeHeader clamps ranges to the body"),
+        Exception(place: "Sources/SpoolCore/HTTP/HTTPDate.swift", reason: "the fields of a calendar"),
+        Exception(place: "Sources/SpoolCommand/Terminal/FullScreen.swift", reason: "a constant of the terminal"),
+    ]
+
     /// Traps on facts that no foreign byte can change.
     static let trapping = [
         Exception(place: "Sources/SpoolStore/Index/Tables/ResourceTable.swift", reason: "SQLite returns the number of an inserted row"),
@@ -87,9 +96,25 @@ struct ForeignNumberTests {
         #expect(offenders == [], "throw, or end the answer with an error")
     }
 
+    /// A number of 64 bits becomes an index where it is converted. An index that is an `Int` from
+    /// the beginning counts what is in memory.
+    @Test func `no number from the network or the disk becomes an index`() {
+        let offenders = Self.sources(below: Self.readers, without: Self.indexing).flatMap { $0.codePlaces(where: Self.indexes) }
+        #expect(offenders == [], "check it against what it indexes first: guard, dropFirst, prefix")
+    }
+
+    @Test(arguments: [
+        ("let part = bytes[Int(offset)...]", true), ("bytes[..<Int(range.upperBound)]", true), ("a[Int(field) - 1]", true),
+        ("digits[Int(byte >> 4)]", false), ("let sizes: [Int]", false), ("[Int](repeating: 0, count: 2)", false),
+        ("let all = [Int(length)]", false), ("f([Int(a), b])", false),
+    ])
+    func `an index that is converted is recognised`(line: String, indexes: Bool) {
+        #expect(Self.indexes(line) == indexes)
+    }
+
     @Test func `each exception is used`() {
         let files = PackageDirectory.sources.map(\.path)
-        let unused = (Self.boundedArithmetic + Self.wrapping + Self.trapping).filter { exception in
+        let unused = (Self.boundedArithmetic + Self.wrapping + Self.indexing + Self.trapping).filter { exception in
             !files.contains { $0.hasPrefix(exception.place) }
         }
         #expect(unused.map(\.place) == [])
@@ -160,6 +185,12 @@ struct ForeignNumberTests {
         guard line.contains("Int(") || line.contains("Int64(") else { return false }
         guard ["saturating:", "exactly:", "clamping:", "truncatingIfNeeded:"].allSatisfy({ !line.contains($0) }) else { return false }
         return line.contains(/\bInt(64)?\(.*(Double\(|\.rounded\(|\b1e9\b)/)
+    }
+
+    /// Whether the line converts a number inside the brackets of a subscript. A byte of text is at
+    /// most 255, and half of one is the index of a digit.
+    private static func indexes(_ line: String) -> Bool {
+        line.contains("Int(") && line.contains(/[A-Za-z0-9_)\]?]\[[^\]]*\bInt\((?!byte\b)/)
     }
 
     /// Whether the line unwraps an optional by force.

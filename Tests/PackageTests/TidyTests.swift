@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// The rules of the code base that a machine can check.
@@ -134,6 +135,17 @@ struct TidyTests {
             file.codePlaces { $0.contains(limit) && !$0.contains(limit + ".minutes(20))") }
         }
         #expect(offenders == [])
+    }
+
+    /// Compiler output had been committed there once.
+    @Test func `the root of the package has its known files and directories only`() throws {
+        let known: Set = [
+            "ARCHITECTURE.md", "Benchmarks", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "E2E", "Examples", "LICENSE",
+            "Package.swift", "README.md", "SECURITY.md", "Sources", "Tests", "Tools", "deploy", "docs", "packaging", "scripts",
+        ]
+        let names = try FileManager.default.contentsOfDirectory(atPath: PackageDirectory.url.path)
+        // Tools keep their own files there under names with a dot. Git ignores the others.
+        #expect(names.filter { !$0.hasPrefix(".") && !known.contains($0) } == [])
     }
 
     @Test func `no text contains a note for later work or the path of one machine`() {
