@@ -39,7 +39,7 @@ package struct ManifestLimits: Hashable, Sendable {
         var limits = ManifestLimits()
         limits.maxBytes = 64 << 10
         limits.maxSubstitutedBytes = 256 << 10
-        limits.maxResolvedBytes = 64 << 10
+        limits.maxResolvedBytes = 16 << 10
         return limits
     }()
 
