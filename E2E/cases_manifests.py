@@ -1,8 +1,10 @@
 """What a document of an origin may cost: CPU time of the event loop, and memory."""
 
+import itertools
 import re
 import threading
 import urllib.request
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from harness import CaseList, expect
@@ -55,19 +57,32 @@ KINDS = {
 }
 
 
+# The versions of a playlist that changes with each request.
+VERSIONS = itertools.count()
+
+
+def changing(version):
+    return playlist(b"#EXTINF:4,\n/v%06d/segment.ts\n" % version, 1 << 20)
+
+
 class Documents(BaseHTTPRequestHandler):
     """Answers `/kind/size` with such a document."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
+        if self.path.startswith("/changing/"):
+            return self.answer(HLS, changing(next(VERSIONS)), "no-cache")
         _, kind, size, _ = self.path.split("?")[0].replace("%20", " ").split("/")
         media_type, text = KINDS[kind]
-        body = text(int(size))
+        self.answer(media_type, text(int(size)))
+
+    def answer(self, media_type, body, cache_control="max-age=3600"):
         self.send_response(200)
         self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(body)))
-        self.send_header("ETag", f'"{kind}{size}"')
+        self.send_header("Cache-Control", cache_control)
+        self.send_header("ETag", f'"{zlib.crc32(body)}"')
         self.end_headers()
         self.wfile.write(body)
 
@@ -106,5 +121,35 @@ def _(t):
             expect(took <= CALLBACK_MICROSECONDS, f"{kind}: a callback of the event loop took {took} µs of CPU")
             expect(grew <= MEMORY_TIMES * size + MEMORY_BYTES, f"{kind}: {grew} bytes of memory for a document of {size}")
             proxy.stop()
+    finally:
+        server.shutdown()
+
+
+@case("a playlist that changes with each request is answered with one of its versions, however many ask at once", is_about_cache=True)
+def _(t):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Documents)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    proxy, found, failures = t.proxy(), [], []
+
+    def ask_once():
+        request = urllib.request.Request(
+            proxy.absolute(f"http/127.0.0.1:{server.server_port}/changing/m.m3u8"), headers={"Cache-Control": "no-cache"})
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                found.append(answer.read())
+        except OSError as error:
+            failures.append(error)
+
+    try:
+        for _ in range(3):
+            clients = [threading.Thread(target=ask_once) for _ in range(CLIENTS)]
+            for client in clients:
+                client.start()
+            for client in clients:
+                client.join()
+        expect(not failures, f"{len(failures)} of {3 * CLIENTS} answers failed: {failures[:1]}")
+        for body in found:
+            lines = {line for line in body.split(b"\n") if line.startswith(b"/")}
+            expect(len(lines) == 1 and body.count(b"\n") == changing(0).count(b"\n"), f"not one whole version: {sorted(lines)[:2]}")
     finally:
         server.shutdown()

@@ -257,6 +257,10 @@ final class ResourceAnswer {
         reader.leave()
         manifest?.adjust(&options)
         readsWhole = true
+        // Other requests replaced the version each time. None of them ends a response of its own.
+        if manifest?.isLastRead == true, let route, !route.isApart, !onlyStored {
+            return found(.success(.apart(key: route.apart, unasked: nil)))
+        }
         join(isLooking: true)
     }
 

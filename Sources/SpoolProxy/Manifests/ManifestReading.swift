@@ -127,7 +127,7 @@ final class ManifestReading {
         switch step {
         case .wait: return .wait
         case .tooLong: return tooLong(representation)
-        case .failed(let error) where error.code == .representationChanged && restarts < Self.attempts: return again()
+        case .failed(let error) where error.code == .representationChanged && !isLastRead: return again()
         case .failed(let error): return .failed(error)
         case .complete(let whole):
             let cause = door.cause(key, url: url, generation: generation, request: request)
@@ -183,7 +183,7 @@ final class ManifestReading {
             note.heldSince = representation.responseTime
             if isConfirmed { note.mustAsk = false }
         }
-        if !isConfirmed, restarts < Self.attempts, isStale(note) { return again() }
+        if !isConfirmed, !isLastRead, isStale(note) { return again() }
         if !entry.cause.isPathForm, leadsToPathForm, let path = door.path(of: url, home: entry.cause.home) {
             return .elsewhere(path: path)
         }
@@ -222,10 +222,13 @@ final class ManifestReading {
     /// Whether the read begins anew after an error of its reader: the version of a manifest changed
     /// while its text was collected.
     func beginsAgain(after error: CacheError) -> Bool {
-        guard error.code == .representationChanged, text != nil, restarts < Self.attempts else { return false }
+        guard error.code == .representationChanged, text != nil, !isLastRead else { return false }
         _ = again()
         return true
     }
+
+    /// Whether no further read may begin anew.
+    var isLastRead: Bool { restarts >= Self.attempts }
 
     /// Forgets the bytes so far, because another reader comes.
     func startOver() { (text, work, version) = (nil, nil, nil) }
