@@ -6,7 +6,7 @@ import PackageDescription
 // carries `unsafeFlags` or such a setting could not be a dependency of an app.
 
 // A part of the tests, for a build in which the others would take minutes (scripts/test): one target
-// of tests by its name, or `StressTests` or `MemoryTests`, the files of the tables below.
+// of tests by its name, or `StressTests`, `MemoryTests` or `FuzzTests`, the files of the tables below.
 let onlyTests = Context.environment["SPOOL_ONLY_TESTS"]
 
 let settings: [SwiftSetting] =
@@ -44,7 +44,16 @@ let memorySources = [
     "SpoolProxyTests": ["ManifestStressTests.swift", "Support"],
 ]
 
-let sanitizedSources = ["StressTests": stressSources, "MemoryTests": memorySources]
+// The tests for the address sanitizer at night: parsers of foreign bytes, on a million broken texts and files.
+let fuzzSources = [
+    "SpoolProxyTests": ["DASHFuzzTests", "FuzzTests", "FuzzedSession", "Fuzzer", "ManifestFuzzTests", "OfferFuzzTests"].map {
+        "Fuzz/\($0).swift"
+    },
+    "SpoolAdoptionTests": ["AdoptionFuzzTests.swift"],
+    "SpoolMediaTests": ["MediaFuzzTests.swift", "Support"],
+]
+
+let sanitizedSources = ["StressTests": stressSources, "MemoryTests": memorySources, "FuzzTests": fuzzSources]
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     let sources = onlyTests.flatMap { sanitizedSources[$0]?[name] }
@@ -232,7 +241,8 @@ if let onlyTests {
     precondition(!names.isDisjoint(with: kept), "SPOOL_ONLY_TESTS names no tests: \(onlyTests)")
     let companion = ["SpoolCommandTests": "SpoolCommand", "SpoolSimulationTests": "SpoolCrashTest"][onlyTests]
     let programs: [String] = ["SpoolCommand", "SpoolBenchmarks", "SpoolCrashTest"].filter { $0 != companion }
-    let unneeded = names.subtracting(kept).union(programs).union(onlyTests == "MemoryTests" ? ["SpoolAVFoundation", "AVFoundation"] : [])
+    let unneeded = names.subtracting(kept).union(programs).union(
+        ["MemoryTests", "FuzzTests"].contains(onlyTests) ? ["SpoolAVFoundation", "AVFoundation"] : [])
     targets.removeAll { unneeded.contains($0.name) }
     products.removeAll { unneeded.contains($0.name) || ($0.name == "spool" && unneeded.contains("SpoolCommand")) }
 }
