@@ -45,7 +45,7 @@ extension CachingAssetFactory {
             hint: mimeType.contains("/") ? nil : mimeType, contentType: mimeType, firstBytes: Array(data.prefix(ContentSniffer.byteCount)))
         evidence.isOpenable = OpenableTypes.contains
         if case .identifier(let identifier) = ContentTypeDecision(evidence), let kind = MediaKind.ofIdentifier(identifier) { return kind }
-        throw CacheError(.unsupportedMedia, "'\(mimeType)' is no type of media that plays from memory on this system")
+        throw CacheError(.unsupportedMedia, "'\(mimeType)' is not a type of media that plays from memory on this system")
     }
 }
 

@@ -13,7 +13,7 @@ func detectContainer(_ bytes: KnownBytes, _ limits: MediaLimits) throws(MediaRea
     if first.starts(withText: "fLaC") { return FLACReader(start: start, limits: limits) }
     if ADTSHeader(first) != nil { return FrameReader<ADTSHeader>(start: start, limits: limits) }
     if start > 0 || MPEGAudioHeader(first) != nil { return FrameReader<MPEGAudioHeader>(start: start, limits: limits) }
-    throw .malformed("the first bytes are of no container that Spool reads")
+    throw .malformed("Spool does not read the container that the first bytes show")
 }
 
 /// The tags that taggers put before an audio stream (ID3v2, id3.org/id3v2.4.0-structure §3.1).

@@ -93,7 +93,7 @@ package struct RedirectPolicy: Sendable {
             throw .redirect("the origin's Location can't be read: \(error)")
         }
         do { return try MediaURL(target) } catch {
-            throw .redirect("the origin points to something that is no http or https URL")
+            throw .redirect("the origin points to something else than an http or https URL")
         }
     }
 

@@ -16,10 +16,10 @@ extension OriginRequest {
         guard Self.schemes.contains(where: { url.utf8.count > $0.utf8.count && url.hasPrefixIgnoringCase($0) }) else {
             return .unsupportedURL("the URL does not begin with http:// or https://")
         }
-        if method.isEmpty || !method.utf8.allSatisfy(\.isFieldNameByte) { return .malformed("the method is no token") }
+        if method.isEmpty || !method.utf8.allSatisfy(\.isFieldNameByte) { return .malformed("the method is not a token") }
         for field in fields.lines {
             if !field.name.utf8.allSatisfy(\.isFieldNameByte) || field.name.isEmpty {
-                return .malformed("a field name of the request is no token")
+                return .malformed("a field name of the request is not a token")
             }
             if field.value.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) {
                 return .malformed("the request's field \(field.name) has a line break or a NUL")

@@ -73,8 +73,8 @@ extension SQLiteStore {
         do throws(SystemError) { return try fileSystem.freeBytes(layout.root) } catch { throw StoreError(error) }
     }
 
-    /// Returns the path of a plain store's data file, or nil for a missing resource or the store is
-    /// encrypted.
+    /// Returns the path of a plain store's data file, or nil for a missing resource and in an
+    /// encrypted store.
     package func filePath(of resource: StoredResource) -> String? {
         guard keys == nil, !resource.spans.isEmpty else { return nil }
         return files.path(

@@ -139,8 +139,8 @@ struct EncryptionCommandTests {
             ("--key-file", Data(secret.utf8), "32 bytes, or 64 hexadecimal digits"),
             ("--key-file", Data(String(repeating: "g", count: 64).utf8), "32 bytes, or 64 hexadecimal digits"),
             ("--key-file", Data(repeating: 65, count: 5000), "longer than 4096 bytes"),
-            ("--passphrase-file", Data("\n\(secret)\n".utf8), "no passphrase"),
-            ("--passphrase-file", Data([0xFF, 0xFE]), "no passphrase"),
+            ("--passphrase-file", Data("\n\(secret)\n".utf8), "not a passphrase"),
+            ("--passphrase-file", Data([0xFF, 0xFE]), "not a passphrase"),
         ]
         for (number, example) in cases.enumerated() {
             let path = try scene.file("secret-\(number)", example.content)

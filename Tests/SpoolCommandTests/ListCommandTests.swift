@@ -48,7 +48,7 @@ struct ListCommandTests {
         let scene = try FilmScene(["/a/1.mp4"])
         let outcome = try scene.run("ls", scene.url("/c/"))
         #expect(outcome.code == 1 && outcome.output.isEmpty)
-        #expect(outcome.errors.contains("nothing that is stored matches '\(scene.url("/c/"))'"))
+        #expect(outcome.errors.contains("no stored resource matches '\(scene.url("/c/"))'"))
         #expect(try scene.run("ls", "--json", scene.url("/c/")).text == "[]\n")
     }
 

@@ -51,7 +51,7 @@ struct PatternCommandTests {
         for command in ["rm", "pin", "unpin", "verify"] {
             let outcome = try scene.run(command, scene.url("/a/1.mp4"), scene.url("/c/*"))
             #expect(outcome.code == 1 && outcome.output.isEmpty, "\(command): \(outcome.text)")
-            #expect(outcome.errors == "spool: nothing that is stored matches '\(scene.url("/c/*"))'; 'spool ls' lists what is stored\n")
+            #expect(outcome.errors == "spool: no stored resource matches '\(scene.url("/c/*"))'; 'spool ls' lists what is stored\n")
         }
         #expect(try scene.listed() == ["/a/1.mp4"])
         #expect(try !scene.run("stat", scene.url("/a/1.mp4")).text.contains("pinned"))

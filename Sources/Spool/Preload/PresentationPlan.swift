@@ -94,7 +94,7 @@ struct PresentationPlan {
     // MARK: Manifests
 
     private mutating func take(root: StreamOutline?) throws(CacheError) {
-        guard let root else { throw CacheError(.unsupportedURL, "\(url) is no HLS or DASH stream") }
+        guard let root else { throw CacheError(.unsupportedURL, "\(url) is not an HLS or DASH stream") }
         try check(root)
         variables = root.variables
         let renditions = selection.renditions(of: root)
@@ -113,7 +113,7 @@ struct PresentationPlan {
     private mutating func take(playlist: StreamOutline?) throws(CacheError) {
         openPlaylists -= 1
         guard let playlist, !playlist.isMultivariant else {
-            throw CacheError(.unsupportedURL, "\(url) names a media playlist that is none")
+            throw CacheError(.unsupportedURL, "\(url) names a media playlist that is something else")
         }
         try check(playlist)
         for rendition in playlist.renditions { add(rendition) }

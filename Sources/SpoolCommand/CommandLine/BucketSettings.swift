@@ -34,7 +34,7 @@ struct BucketSettings {
         let region = try arguments.value(Self.region, expected: "letters, digits and '-'") { Self.isRegion($0) ? $0 : nil }
         let signature = try Self.signature(arguments, region: region ?? Self.defaultRegion)
         guard let address = BucketAddress(text, signature: signature) else {
-            throw arguments.invalid(Self.bucket, "is no URL like https://s3.example.com/media")
+            throw arguments.invalid(Self.bucket, "is not a URL like https://s3.example.com/media")
         }
         try Self.checkLibrary(arguments)
         if try EncryptionSettings.Secret(

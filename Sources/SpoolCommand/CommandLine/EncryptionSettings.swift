@@ -89,7 +89,7 @@ struct EncryptionSettings {
             case .keyFile(let path):
                 guard let key = try SecretFile.read(path, Self.key) else {
                     throw Failure(
-                        "\(path) is no key: it has to be 32 bytes, or 64 hexadecimal digits; 'head -c 32 /dev/urandom' makes one", .usage)
+                        "\(path) is not a key: give 32 bytes, or 64 hexadecimal digits; 'head -c 32 /dev/urandom' makes one", .usage)
                 }
                 return .key(key)
             case .passphraseFile(let path):
@@ -98,7 +98,7 @@ struct EncryptionSettings {
                     PassphraseKeyProvider(utf8: SecretFile.firstLine(of: bytes))
                 }
                 guard let provider else {
-                    throw Failure("the first line of \(path) is no passphrase: it is empty, or not UTF-8", .usage)
+                    throw Failure("the first line of \(path) is not a passphrase: it is empty, or not UTF-8", .usage)
                 }
                 return provider
             case .passphrase(let passphrase): return .passphrase(passphrase)

@@ -42,7 +42,7 @@ extension Failure {
     /// The error of a pattern that stands for no stored resource.
     static func noMatch(_ pattern: String) -> Failure {
         Failure(
-            "nothing that is stored matches '\(pattern)'; 'spool ls' lists what is stored", name: CacheError.Code.notStored.rawValue,
+            "no stored resource matches '\(pattern)'; 'spool ls' lists what is stored", name: CacheError.Code.notStored.rawValue,
             url: pattern)
     }
 

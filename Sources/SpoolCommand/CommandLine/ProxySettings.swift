@@ -154,7 +154,7 @@ struct ProxySettings {
         guard let text = try secret(parent, "the parent's URL", arguments) else { return nil }
         guard let proxy = ParentProxy(text) else {
             // The text may contain a token.
-            throw arguments.invalid(parent, "is no URL like http://10.0.0.5:8080/TOKEN/")
+            throw arguments.invalid(parent, "is not a URL like http://10.0.0.5:8080/TOKEN/")
         }
         return proxy
     }
@@ -171,7 +171,7 @@ struct ProxySettings {
     private static func token(_ arguments: Arguments) throws(UsageError) -> String? {
         guard let given = arguments[token], let text = try secret(token, "the token", arguments) else { return nil }
         guard isToken(text) else {
-            let what = text == given ? "can't be '\(text)'" : "names a file whose first line is no token"
+            let what = text == given ? "can't be '\(text)'" : "names a file whose first line is not a token"
             throw arguments.invalid(token, "\(what); a token is letters, digits, '-', '.', '_' and '~'")
         }
         return text

@@ -48,7 +48,7 @@ private struct Pinning {
     /// The part of the help that both commands have.
     static let patterns =
         "A '*' in a URL stands for any characters: the pattern selects the resources that 'spool ls' lists for it. The last line has their number."
-        + " Nothing is changed when nothing matches."
+        + " A pattern without a match changes nothing."
 
     private let settings: CacheSettings
     private let named: NamedResources

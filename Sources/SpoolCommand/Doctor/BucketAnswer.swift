@@ -57,7 +57,7 @@ package struct BucketAnswer: Hashable, Sendable {
         case (401, _): "correct the keys of --bucket-key-file"
         case (403, _): "give the key the rights to get, head, put and list: without the right to list, a missing object is refused"
         case (500..., _): "ask those who run the bucket; origins are asked meanwhile"
-        default: "correct --bucket URL: it leads to something that is no S3-compatible store"
+        default: "correct --bucket URL: it leads to something else than an S3-compatible store"
         }
     }
 

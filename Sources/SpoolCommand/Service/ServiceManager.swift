@@ -98,7 +98,7 @@ struct ServiceManager: Sendable {
         var size = socklen_t(MemoryLayout<Int32>.size)
         let result = getsockopt(number, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size)
         guard result == 0, isListening != 0, let address = SocketAddress.bound(to: number) else {
-            throw Failure("the socket of the service manager is no listening TCP socket; the .socket unit needs ListenStream=HOST:PORT")
+            throw Failure("the socket of the service manager is not a listening TCP socket; the .socket unit needs ListenStream=HOST:PORT")
         }
         _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
         return InheritedListener(descriptor: number, address: address)
