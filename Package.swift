@@ -101,6 +101,9 @@ var targets: [Target] = [
         "Spool",
         ["SpoolCore", "SpoolLibc", "SpoolMedia", "SpoolAdoption", "SpoolSystem", "SpoolStore", "SpoolManifests"] + defaultTransport),
 
+    // Servers that are asked before origins; for the program only
+    module("SpoolTiers", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolManifests", "Spool"]),
+
     // The HTTP door
     module("SpoolServer", ["SpoolCore", "SpoolLibc", "SpoolSystem"]),
     module("SpoolManifests", ["SpoolCore"]),
@@ -125,7 +128,7 @@ var targets: [Target] = [
     .executableTarget(
         name: "SpoolCommand",
         dependencies: [
-            "Spool", "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin", "SpoolStore", "SpoolCore",
+            "Spool", "SpoolTiers", "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin", "SpoolStore", "SpoolCore",
             "SpoolLibc", "SpoolSystem",
         ],
         swiftSettings: settings),
@@ -147,6 +150,9 @@ var targets: [Target] = [
         ["SpoolLibc", "Spool", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]
             + cryptography),
     tests(
+        "SpoolTiersTests",
+        ["SpoolTiers", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]),
+    tests(
         "SpoolSimulationTests",
         ["SpoolAVFoundation", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]
             + avFoundation),
@@ -164,7 +170,7 @@ var targets: [Target] = [
             "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolLibc",
             "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting",
         ]),
-    tests("SpoolCommandTests", ["SpoolCommand", "SpoolLibc", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+    tests("SpoolCommandTests", ["SpoolCommand", "SpoolTiers", "SpoolLibc", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
     // Written as the tests of an app: they see the public declarations of the products only.
     .testTarget(
         name: "AppTests", dependencies: ["Rangeable", "Spool", "SpoolProxy", "SpoolTesting"], packageAccess: false,

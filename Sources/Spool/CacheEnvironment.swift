@@ -14,8 +14,8 @@ package struct CacheEnvironment: Sendable {
     package var transport: any Transport
     /// The loop of the transport, if a server may share it.
     package var loop: LoopThread?
-    /// The bucket that holds finished resources, or nil. `transport` asks it.
-    package var bucket: Bucket?
+    /// The servers that `transport` asks before origins, as far as they work for an open cache.
+    package var tiers: [any TierService] = []
     /// Reports the conditions of the system's network, if anything does.
     package var monitor: (any NetworkMonitor)?
     /// Runs timers and other work that must not block.

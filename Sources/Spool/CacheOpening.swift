@@ -62,18 +62,15 @@ struct CacheOpening {
         let doubling = DoublingTransport(wire, time: time, on: control)
         var transport: any Transport = RedirectingTransport(
             doubling, privateNames: configuration.security.privateNames, fieldsForURL: configuration.network.requestFieldsForURL)
-        if let parent = configuration.network.parent {
-            transport = ParentTransport(transport, parent: parent, time: time, on: control) { [log = configuration.log] message in
-                log?.log(.warning, message)
-            }
+        let parts = TierSetting.Parts(
+            wire: wire, time: time, control: control, keyPolicy: configuration.freshness.keyPolicy,
+            isShared: configuration.freshness.isShared, log: configuration.log)
+        var tiers: [any TierService] = []
+        for setting in configuration.network.tiers {
+            let (around, tier) = setting.open(transport, parts)
+            transport = around
+            if let tier { tiers.append(tier) }
         }
-        let bucket = configuration.network.bucket.map {
-            Bucket(
-                $0, wire: wire, keyPolicy: configuration.freshness.keyPolicy, time: time, on: control,
-                isShared: configuration.freshness.isShared)
-        }
-        if let bucket { transport = BucketTransport(transport, bucket: bucket) }
-        if let around = configuration.network.transportAround { transport = around(transport) }
         if let modifier = configuration.network.requestModifier { transport = ModifyingTransport(transport, modifier: modifier) }
         #if canImport(Darwin)
         // The system continues downloads in the background, and leaves files.
@@ -85,7 +82,7 @@ struct CacheOpening {
             shutDown: {
                 for lane in lanes { lane.shutdown() }
             })
-        environment.bucket = bucket
+        environment.tiers = tiers
         #if canImport(Network)
         environment.monitor = SystemNetworkMonitor()
         #endif

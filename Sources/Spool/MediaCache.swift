@@ -29,17 +29,25 @@ public final class MediaCache: Sendable {
     package let store: any ResourceStore
     /// The parts of the cache.
     let engine: Engine
+    let downloadRunner: DownloadRunner
     package var forwarding: FetchLimiter { engine.forwarding }
     let loopbackReference = LoopbackReference()
     private let playerDoor = PlayerDoorPlace()
 
     /// Creates a cache on parts that the caller made. Tests and simulations pass fakes.
     package init(configuration: Configuration, environment: CacheEnvironment, store: any ResourceStore) throws(CacheError) {
-        engine = try Engine(configuration: configuration, environment: environment, store: store)
+        let (limits, keys) = (LiveLimits(configuration.limits), DownloadKeys())
+        downloadRunner = DownloadRunner(environment: environment, store: store, keys: keys, limits: limits)
+        engine = try Engine(
+            configuration: configuration, environment: environment, store: store, limits: limits, downloadKeys: keys,
+            downloads: downloadRunner)
         self.configuration = configuration
         self.environment = environment
         self.store = store
     }
+
+    /// The variants of the resources in the cache.
+    package var variants: Variants { Variants(engine: engine) }
 
     // MARK: Reading
 
@@ -163,27 +171,31 @@ public final class MediaCache: Sendable {
     /// a resource has a session, its status comes from there.
     package func list(after key: ResourceKey? = nil, limit: Int, _ done: @escaping @Sendable (Result<[ResourceStatus], CacheError>) -> Void)
     {
-        ResourceCatalog(engine: engine).list(after: key, limit: limit, done)
+        catalog.list(after: key, limit: limit, done)
     }
 
     /// The states of all sessions now, in any order.
     package var liveStatuses: [ResourceStatus.Live] { engine.sessions.withLock { $0.all }.map(\.liveStatus) }
+    private var catalog: ResourceCatalog { ResourceCatalog(engine: engine, downloads: downloadRunner) }
 
     // MARK: Removing
 
     /// Ends the session of a key, and removes the resource and its pin from the store.
     package func remove(_ key: ResourceKey, _ done: @escaping @Sendable (Result<Bool, CacheError>) -> Void) {
         for variant in Variants.keys(of: key) { engine.sessions.withLock { $0.remove(variant) }?.end(.removed) }
-        onIndexLane(key, done) { [engine, variants] () throws(StoreError) in
+        onIndexLane(key, done) { [catalog, variants] () throws(StoreError) in
             defer { variants.removeFurther(of: key) }
-            return try ResourceCatalog(engine: engine).remove(key)
+            return try catalog.remove(key)
         }
     }
 
     /// Ends all sessions, and removes all resources and pins from the store.
     package func removeAll(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
         for session in engine.sessions.withLock({ $0.removeAll() }) { session.end(.removed) }
-        onIndexLane(nil, done) { [engine] () throws(StoreError) in try engine.removeAllStored() }
+        onIndexLane(nil, done) { [store, downloadRunner] () throws(StoreError) in
+            try store.removeAll()
+            downloadRunner.forgetAll()
+        }
     }
 
     /// Returns the state that the players of this cache share, and makes it at the first call.
@@ -209,6 +221,6 @@ extension MediaCache {
     /// Descriptions of the broken invariants of the sessions, for simulations, which check them
     /// after every step.
     package var violations: [String] {
-        ResourceCatalog(engine: engine).violations
+        catalog.violations
     }
 }

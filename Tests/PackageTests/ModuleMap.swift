@@ -15,6 +15,7 @@ enum ModuleMap {
         "SpoolMedia": ["SpoolCore"],
         "SpoolAdoption": ["SpoolCore"],
         "Spool": ["SpoolMedia", "SpoolAdoption", "SpoolStore", "SpoolOrigin", "SpoolURLSession", "SpoolManifests"],
+        "SpoolTiers": ["Spool"],
         "SpoolProxy": ["Spool", "SpoolServer"],
         "SpoolDashboard": ["SpoolProxy"],
         "SpoolAVFoundation": ["SpoolProxy", "AVFoundation"],
@@ -23,7 +24,7 @@ enum ModuleMap {
         "SpoolTesting": ["Spool"],
         // The parts that only our own tests need.
         "SpoolTestSupport": ["SpoolTesting"],
-        "SpoolCommand": ["SpoolDashboard"],
+        "SpoolCommand": ["SpoolDashboard", "SpoolTiers"],
         "SpoolCrashTest": ["SpoolTestSupport"],
         "SpoolBenchmarks": ["SpoolProxy", "SpoolAVFoundation", "SpoolTesting"],
     ]
@@ -38,7 +39,7 @@ enum ModuleMap {
     /// randomness are injected.
     static let engine: Set<String> = [
         "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests", "SpoolMedia",
-        "SpoolAdoption",
+        "SpoolAdoption", "SpoolTiers",
     ]
 
     /// Every module that `module` may import.

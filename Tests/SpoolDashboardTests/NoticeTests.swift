@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolDashboard
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 
@@ -8,12 +9,18 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct NoticeTests {
     private let film = ResourceKey(normalized: "http://origin.test/film.mp4")
 
+    private struct Uploaded: TierEvent {
+        let name = "uploaded", sentence = "upload of film"
+        var level: LogLevel
+        var key: ResourceKey?
+    }
+
     private func time(_ seconds: Int64) -> Timestamp { Timestamp(nanoseconds: seconds * 1_000_000_000) }
 
     @Test func `events of each request make no notice, and each other event makes one with its reason`() {
         let daily: [CacheEvent] = [
             .readerJoined(film, start: 0, end: nil), .fetchStarted(film, lower: 0, upper: nil), .fetchEnded(film, bytes: 9, reason: nil),
-            .bytesCommitted(film, bytes: 9), .removed(film), .uploaded(film, bytes: 9),
+            .bytesCommitted(film, bytes: 9), .removed(film), .tier(Uploaded(level: .info, key: film)),
         ]
         for event in daily { #expect(CacheNotice(of: event) == nil, "\(event)") }
         #expect(CacheNotice(of: .fetchEnded(film, bytes: 9, reason: "cut")) == CacheNotice(.originFailed, film, because: "cut"))
@@ -23,7 +30,8 @@ import Testing
         #expect(CacheNotice(of: .damageFound(film, bytes: 9)) == CacheNotice(.damaged, film, bytes: 9))
         #expect(CacheNotice(of: .networkRefused(film, reason: "expensive")) == CacheNotice(.paused, film, because: "expensive"))
         #expect(CacheNotice(of: .becameWriter)?.kind == .becameWriter)
-        #expect(CacheNotice(of: .bucketServes)?.kind == .bucket)
+        let failed = Uploaded(level: .notice, key: film)
+        #expect(CacheNotice(of: .tier(failed)) == CacheNotice(.bucket, film, because: failed.sentence))
         #expect(CacheNotice(of: .storeTrouble("a disk")) == CacheNotice(.store, because: "a disk"))
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Spool
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -2,6 +2,7 @@ import Spool
 import SpoolCore
 import SpoolOrigin
 import SpoolStore
+import SpoolTiers
 import Testing
 
 /// The decisions about a bucket: what goes there, what its objects are, and which server is asked.

@@ -5,6 +5,7 @@ import SpoolStore
 import SpoolSystem
 import SpoolTestSupport
 import SpoolTesting
+import SpoolTiers
 import Testing
 
 /// A request that a bucket may answer, with the origin as the way out.

@@ -4,6 +4,7 @@ import SpoolOrigin
 import SpoolSystem
 import SpoolTestSupport
 import SpoolTesting
+import SpoolTiers
 import Testing
 
 /// The decisions about another Spool that is asked before the origin.

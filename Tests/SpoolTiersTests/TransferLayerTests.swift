@@ -4,6 +4,7 @@ import SpoolOrigin
 import SpoolSystem
 import SpoolTestSupport
 import SpoolTesting
+import SpoolTiers
 import Testing
 
 /// Every callback, behind every transport that may send a request more than once.

@@ -79,13 +79,9 @@ extension Configuration {
         /// only a server: threads that a library starts from a lane inherit the lane's set of cores
         /// and keep it.
         package var keepsLanesOffLoop = false
-        /// Another Spool that is asked before the origin, or nil.
-        package var parent: ParentProxy?
-        /// A bucket that holds finished resources and is asked before the origin, or nil.
-        package var bucket: BucketAddress?
-        /// Wraps the transport that follows redirects, for a program that asks a server other than
-        /// the origin.
-        package var transportAround: (@Sendable (any Transport) -> any Transport)?
+        /// The servers that are asked before the origin. Each one is asked before those that stand
+        /// in front of it in this list.
+        package var tiers: [TierSetting] = []
 
         /// Creates the default settings.
         public init() {}

@@ -42,7 +42,7 @@ public struct Configuration: Sendable {
         try network.validate()
         try storage.validate()
         try Configuration.require(
-            network.bucket == nil || security.encryption == nil,
+            security.encryption == nil || !network.tiers.contains(where: \.holdsClearBytes),
             "an encrypted store has no bucket, because a bucket holds resources unencrypted; leave one of the two out")
     }
 

@@ -2,6 +2,17 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
+/// The list of downloads, as the engine below it sees it.
+protocol EngineDownloads: Sendable {
+    /// Reads the list again, because another process may have changed it. Runs on the index lane.
+    func storeChanged()
+    /// Runs a finished download again, because its origin has another version. Callable on any
+    /// thread.
+    func replaced(_ key: ResourceKey)
+    /// Ends all transfers, because the cache is closed. Callable on any thread.
+    func close()
+}
+
 /// The keys of the downloads of a store and of their parts, for threads that may not wait for the
 /// index.
 final class DownloadKeys: Sendable {
@@ -49,6 +60,11 @@ final class DownloadKeys: Sendable {
             state = State(entries: Set(entries))
             for (entry, keys) in parts { for part in keys { state.insert(part, of: entry) } }
         }
+    }
+
+    /// Reads the keys of the list in a store. Runs on the index lane.
+    func read(from store: any ResourceStore) throws(StoreError) {
+        replace(by: try store.downloads().map(\.key), parts: try store.downloadParts())
     }
 
     // MARK: Parts

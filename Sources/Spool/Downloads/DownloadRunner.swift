@@ -8,7 +8,7 @@ import SpoolSystem
 /// `Preload` of the whole resource, or of all parts of a presentation: it yields to players, joins
 /// fetches in flight and fetches no stored byte. Each part is entered in the store before its first
 /// byte, so that eviction spares it.
-final class DownloadRunner: Sendable {
+final class DownloadRunner: EngineDownloads {
     /// The time between two looks at the transfers.
     private static let interval: Nanoseconds = .milliseconds(100)
     /// The time between two tries to become the writer of the store, which another process writes.
@@ -69,16 +69,12 @@ final class DownloadRunner: Sendable {
 
     // MARK: The store
 
-    /// Reads the keys of the list. Runs on the index lane.
-    func readKeys() throws(StoreError) { keys.replace(by: try store.downloads().map(\.key), parts: try store.downloadParts()) }
-
-    /// Reads the list again, because another process may have changed it. Runs on the index lane.
     func storeChanged() {
         let cache = state.withLock { state in
             state.isLoaded = false
             return state.cache
         }
-        do throws(StoreError) { try readKeys() } catch {
+        do throws(StoreError) { try keys.read(from: store) } catch {
             if error != .closed && error != .suspended { cache?.record(.storeTrouble("downloads: \(error)")) }
         }
         if let cache { change(cache, { _ in }, { _ in [] }) }
@@ -180,7 +176,6 @@ final class DownloadRunner: Sendable {
         }
     }
 
-    /// Ends all transfers, because the cache is closed. Callable on any thread.
     func close() {
         let (transfers, listeners) = state.withLock { state in
             defer { (state.transfers, state.listeners) = ([:], [:]) }
@@ -458,8 +453,7 @@ final class DownloadRunner: Sendable {
 
     // MARK: Other versions
 
-    /// Runs a finished download again, because its origin has another version. The store keeps the
-    /// bytes of the old one until the other is complete. Callable on any thread.
+    /// The store keeps the bytes of the old version until the other one is complete.
     func replaced(_ key: ResourceKey) {
         environment.control.post { [self] in
             let cache = state.withLock { $0.list.replaced(key) ? $0.cache : nil }
@@ -545,23 +539,6 @@ extension DownloadList.Failure {
         switch self {
         case .network(let reason): feed.paused(key, because: "the download waits: \(reason)")
         case .temporary(let reason), .permanent(let reason): feed.downloadFailed(key, because: reason)
-        }
-    }
-}
-
-extension Engine {
-    /// Removes all resources, pins and downloads from the store. Runs on the index lane.
-    func removeAllStored() throws(StoreError) {
-        try store.removeAll()
-        downloads.forgetAll()
-    }
-
-    /// Reads the keys of downloads, so that their bytes do not count towards the quota.
-    func readDownloads() {
-        environment.indexLane.post { [self] in
-            do throws(StoreError) { try downloads.readKeys() } catch {
-                if error != .closed && error != .suspended { record(.storeTrouble("downloads: \(error)")) }
-            }
         }
     }
 }

@@ -28,7 +28,7 @@ public struct Downloads: Sendable {
 
     init(cache: MediaCache) { self.cache = cache }
 
-    private var runner: DownloadRunner { cache.engine.downloads }
+    private var runner: DownloadRunner { cache.downloadRunner }
 
     // MARK: Running
 

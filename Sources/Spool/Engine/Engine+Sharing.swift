@@ -13,8 +13,6 @@ extension Engine {
     static let sweepDelay: Nanoseconds = .seconds(2)
     /// The pause between two steps of that search.
     static let sweepInterval: Nanoseconds = .milliseconds(50)
-    /// The number of directories, or of generations, in one step: some hundred microseconds.
-    static let sweepBatch = 16
 
     // MARK: Becoming the writer
 
@@ -39,9 +37,7 @@ extension Engine {
             do throws(StoreError) {
                 guard try store.becomeWriter() else { return }
             } catch {
-                // A store that was closed or suspended meanwhile is no trouble.
-                if error != .closed && error != .suspended { record(.storeTrouble("taking over the store: \(error)")) }
-                return
+                return failed("taking over the store", error)
             }
             record(.becameWriter)
             evictor.forget()
@@ -154,7 +150,7 @@ extension Engine {
             guard try !store.readKeys(limit: Self.keyBatch) else { return }
             _ = environment.time.after(Self.keyInterval, on: environment.indexLane) { [weak self] in self?.readKeys() }
         } catch {
-            if error != .closed && error != .suspended { record(.storeTrouble("keys: \(error)")) }
+            failed("keys", error)
         }
     }
 
@@ -171,10 +167,10 @@ extension Engine {
         _ = environment.time.after(delay, on: environment.indexLane) { [weak self] in
             guard let self else { return }
             do throws(StoreError) {
-                let isOver = try store.sweepOrphans(limit: Self.sweepBatch)
+                let isOver = try store.sweepOrphans(limit: Evictor.sweepBatch)
                 if isOver { evictor.enforceQuota() } else { sweep(after: Self.sweepInterval) }
             } catch {
-                if error != .closed && error != .suspended { record(.storeTrouble("orphans: \(error)")) }
+                failed("orphans", error)
             }
         }
     }

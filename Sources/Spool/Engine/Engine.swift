@@ -16,8 +16,8 @@ final class Engine: Sendable {
     let store: any ResourceStore
     let counters = Counters()
     let temporaryPins = TemporaryPins()
-    let downloadKeys = DownloadKeys()
-    let downloads: DownloadRunner
+    let downloadKeys: DownloadKeys
+    let downloads: any EngineDownloads
     private let rest = Locked(StoreCooldown())
     let committer: Committer
     /// Keeps the counts over restarts, if anything does.
@@ -29,7 +29,6 @@ final class Engine: Sendable {
     let limiter: FetchLimiter
     /// Starts the requests that a proxy forwards to its fixed origin.
     let forwarding: FetchLimiter
-    private let uploader: BucketUploader?
     private let pool: BufferPool
     private let openFileLimits: OpenFileLimits
     private let backlog = WriteBacklog()
@@ -63,14 +62,16 @@ final class Engine: Sendable {
     /// The callers that wait for the end of `close`. Nil once the cache is closed.
     private let waitingForClose = Locked<[@Sendable () -> Void]?>([])
 
-    init(configuration: Configuration, environment: CacheEnvironment, store: any ResourceStore) throws(CacheError) {
+    init(
+        configuration: Configuration, environment: CacheEnvironment, store: any ResourceStore, limits: LiveLimits, downloadKeys: DownloadKeys,
+        downloads: any EngineDownloads
+    ) throws(CacheError) {
         try configuration.validate()
         self.configuration = configuration
         self.environment = environment
         self.store = store
         digests = KeyedDigest(secret: store.secret)
-        uploader = environment.bucket.map { [environment] in BucketUploader(bucket: $0, environment: environment) }
-        sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? []) + [feed] + (uploader.map { [$0] } ?? [])
+        sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? []) + [feed] + environment.tiers
         sinksTakeReaders = configuration.events.contains(where: \.recordsReaders)
         limiter = FetchLimiter(
             total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost,
@@ -81,14 +82,11 @@ final class Engine: Sendable {
         openFileLimits = configuration.storage.openFileLimits
         let sinks = sinks
         let record: @Sendable (CacheEvent) -> Void = { event in for sink in sinks { sink.record(event) } }
-        let limits = LiveLimits(configuration.limits)
-        self.limits = limits
+        (self.limits, self.downloadKeys, self.downloads) = (limits, downloadKeys, downloads)
         evictor = Evictor(
             environment: environment, store: store, limits: limits, pins: temporaryPins,
             downloads: downloadKeys, record: record)
         committer = Committer(environment: environment, store: store, limits: limits, record: record)
-        downloads = DownloadRunner(
-            environment: environment, store: store, keys: downloadKeys, limits: limits)
         let sessions = Locked(SessionTable(idleLimit: configuration.fetching.idleSessionCount))
         self.sessions = sessions
         evictor.connect(
@@ -107,16 +105,15 @@ final class Engine: Sendable {
         committer.connect(writesCounts: { [weak self] in self?.keepCounts(isLast: false) }) { generation, left in
             for session in sessions.withLock({ $0.all }) { session.lost(allBut: left, of: generation) }
         }
-        readDownloads()
+        // First, so that the bytes of downloads do not count towards the quota.
+        environment.indexLane.post { [self] in
+            do throws(StoreError) { try downloadKeys.read(from: store) } catch { failed("downloads", error) }
+        }
         startSweeping()
         ageTimer.start(for: self)
-        uploader?.connect(self)
+        for tier in environment.tiers { tier.connect(self) }
         monitor?.start { [limiter] conditions in limiter.conditionsChanged(conditions) }
     }
-
-    /// The most forwarded requests at once, besides slow ones and those of further clients: 32.
-    /// With all of them, and the 64 fetches, libcurl has connections left (`CurlTransportOptions`).
-    static let forwardedRequests = 32
 
     /// The monitor of the app, or of the system.
     private var monitor: (any NetworkMonitor)? { configuration.network.monitor ?? environment.monitor }
@@ -184,6 +181,11 @@ final class Engine: Sendable {
         let sessions = sessions
         sessions.withLock { $0.makeStale() }
         _ = environment.time.after(pause, on: environment.control) { sessions.withLock { $0.makeStale() } }
+    }
+
+    /// Records a failed call of the store. One that was closed or suspended meanwhile is no trouble.
+    func failed(_ what: String, _ error: StoreError) {
+        if error != .closed && error != .suspended { record(.storeTrouble("\(what): \(error)")) }
     }
 
     private func existingSession(_ key: ResourceKey) throws(CacheError) -> ResourceSession? {
@@ -275,7 +277,7 @@ final class Engine: Sendable {
         guard isFirst else { return }
         monitor?.stop()
         downloads.close()
-        uploader?.close()
+        for tier in environment.tiers { tier.close() }
         for session in sessions { session.end(.closed) }
         resumeRotation()
         afterWrites { [self] in

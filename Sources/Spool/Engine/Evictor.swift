@@ -16,6 +16,9 @@ final class Evictor: Sendable {
     /// The number of pages of candidates that one search for room reads. With a policy that keeps
     /// heads, the oldest resources may all consist of heads only.
     private static let pageLimit = 16
+    /// The number of directories, or of generations, in one step of the search for orphans: some
+    /// hundred microseconds.
+    static let sweepBatch = 16
     /// A search frees more than it needs, so that the next writes find room: the quota divided by
     /// this …
     private static let slackDivisor: Int64 = 32
@@ -387,7 +390,7 @@ final class Evictor: Sendable {
     /// between two steps. Runs on the index lane.
     private func count() {
         do throws(StoreError) {
-            _ = try store.sweepOrphans(limit: Engine.sweepBatch)
+            _ = try store.sweepOrphans(limit: Self.sweepBatch)
         } catch {
             note(error)
             // The next request for room starts the count again, and does not wait for it.

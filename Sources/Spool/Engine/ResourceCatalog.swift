@@ -1,9 +1,10 @@
 import SpoolCore
 import SpoolStore
 
-/// The resources of an engine: their list, and their removal.
+/// The resources of a cache: their list, and their removal.
 struct ResourceCatalog {
     let engine: Engine
+    let downloads: DownloadRunner
 
     private var store: any ResourceStore { engine.store }
 
@@ -34,7 +35,7 @@ struct ResourceCatalog {
         var owesUnpinning = false
         do throws(StoreError) {
             if store.isWritable { _ = try store.setPinned(key, false, time: engine.environment.time.wallNow) }
-            try engine.downloads.forget(key)
+            try downloads.forget(key)
         } catch {
             // On a full disk, the removal makes the room for the change of the pin.
             guard error == .full else { throw error }
@@ -43,7 +44,7 @@ struct ResourceCatalog {
         let existed = try store.remove(key)
         if owesUnpinning {
             _ = try store.setPinned(key, false, time: engine.environment.time.wallNow)
-            try engine.downloads.forget(key)
+            try downloads.forget(key)
         }
         if existed { engine.record(.removed(key)) }
         return existed

@@ -1,12 +1,4 @@
-import SpoolCore
-
-/// The severity of a log line.
-public enum LogLevel: Int, Comparable, Sendable, CaseIterable {
-    case trace, debug, info, notice, warning, error, critical
-
-    /// Returns whether `a` is less severe than `b`.
-    public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
-}
+public import SpoolCore
 
 /// Receives log lines for people. The cache calls it on any thread, outside every lock, and the
 /// sink must not block.
@@ -39,10 +31,10 @@ struct EventLogger: EventSink {
         case .readerJoined: readersLevel
         case .bytesCommitted, .fetchMeasured: .trace
         case .fetchStarted, .fetchEnded(_, _, nil): .debug
-        case .fetchEnded, .representationReplaced, .gone, .evicted, .removed, .becameWriter, .networkPermitted, .bucketServes, .uploaded:
-            .info
-        case .degradedToPassthrough, .usedUnvalidated, .networkRefused, .uploadFailed: .notice
-        case .damageFound, .storeTrouble, .storeRests, .bucketRests, .bucketDamage: .warning
+        case .fetchEnded, .representationReplaced, .gone, .evicted, .removed, .becameWriter, .networkPermitted: .info
+        case .degradedToPassthrough, .usedUnvalidated, .networkRefused: .notice
+        case .damageFound, .storeTrouble, .storeRests: .warning
+        case .tier(let event): event.level
         }
     }
 
@@ -80,16 +72,8 @@ struct EventLogger: EventSink {
             "removed \(key.forLog)"
         case .storeRests(let seconds):
             "the store failed repeatedly: Spool stores nothing for \(seconds) seconds"
-        case .bucketRests(let reason):
-            "the bucket does not serve: \(reason); origins are asked instead, and the bucket again after a pause"
-        case .bucketServes:
-            "the bucket serves again"
-        case .bucketDamage(let key):
-            "the bucket's bytes of \(key.forLog) differ from their checks: the origin is asked instead"
-        case .uploaded(let key, let bytes):
-            "uploaded \(key.forLog), \(bytes) bytes"
-        case .uploadFailed(let key, let reason):
-            "upload of \(key.forLog) failed: \(reason)"
+        case .tier(let event):
+            event.sentence
         case .storeTrouble(let what):
             "store: \(what)"
         }

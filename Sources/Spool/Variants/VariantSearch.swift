@@ -17,14 +17,6 @@ package enum VariantChoice: Sendable {
     case apart(key: ResourceKey, unasked: ResourceKey?)
 }
 
-/// A place that was reserved for a new variant.
-struct PendingVariant {
-    /// The digest of the request for which it was reserved.
-    var request: String
-    /// When it was reserved.
-    var since: MonotonicInstant
-}
-
 /// The search for the variant of a resource that answers a request. Runs on the index lane.
 struct VariantSearch {
     let engine: Engine

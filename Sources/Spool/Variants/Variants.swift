@@ -1,11 +1,6 @@
 package import SpoolCore
 import SpoolStore
 
-extension MediaCache {
-    /// The variants of the resources in the cache.
-    package var variants: Variants { Variants(engine: engine) }
-}
-
 /// The variants of resources, for the clients of a door.
 ///
 /// A resource has up to `limit` variants. Each has a key, and so a session, a version and stored

@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolOrigin
+import SpoolTiers
 
 /// The flags of a server with a bucket for finished resources, and the credentials for it.
 ///

@@ -164,7 +164,7 @@ struct CacheSettings {
         headers.apply(to: &configuration, log)
         let isAsked = server?.isGeneral == true && headers.isEmpty
         if let server, isAsked {
-            configuration.network.transportAround = { ServerTransport($0, server: server, isInUse: asksServer) }
+            configuration.network.tiers.append(TierSetting { base, _ in (ServerTransport(base, server: server, isInUse: asksServer), nil) })
         }
         let cache = try cache(configuration)
         guard !cache.store.isWritable else { return cache }

@@ -2,6 +2,7 @@ import Spool
 import SpoolOrigin
 import SpoolProxy
 import SpoolSystem
+import SpoolTiers
 
 /// The flags of `serve` and `demo`: how the HTTP proxy listens, and which clients it serves.
 struct ProxySettings {

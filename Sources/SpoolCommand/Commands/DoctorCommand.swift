@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolSystem
+import SpoolTiers
 
 /// `spool doctor`: checks whether the program can work here, with advice.
 struct DoctorCommand: Command {

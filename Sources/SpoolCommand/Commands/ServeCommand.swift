@@ -5,6 +5,7 @@ import SpoolLibc
 import SpoolOrigin
 import SpoolProxy
 import SpoolSystem
+import SpoolTiers
 
 /// `spool serve`: runs the caching proxy until a signal arrives.
 struct ServeCommand: Command {
@@ -59,8 +60,9 @@ struct ServeCommand: Command {
         let proxySettings = try Self.proxySettings(arguments)
         var cacheSettings = try CacheSettings(arguments)
         cacheSettings.configuration.security.privateNames = proxySettings.privateNames
-        cacheSettings.configuration.network.parent = proxySettings.asksParent
-        cacheSettings.configuration.network.bucket = try BucketSettings(arguments).address
+        cacheSettings.configuration.network.tiers = [
+            proxySettings.asksParent.map { .parent($0) }, try BucketSettings(arguments).address.map { .bucket($0) },
+        ].compactMap { $0 }
         cacheSettings.configuration.freshness.isShared = proxySettings.hasManyUsers
         // Not for `play`, because the player that it starts could inherit the lanes' restriction to
         // certain cores.

@@ -3,6 +3,7 @@ import Spool
 import SpoolCore
 import SpoolOrigin
 import SpoolSystem
+import SpoolTiers
 
 /// The checks of the bucket: whether it can be reached, accepts the key, and has the time of this
 /// machine.

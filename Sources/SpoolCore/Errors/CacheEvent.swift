@@ -41,17 +41,8 @@ public enum CacheEvent: Sendable {
     /// The store failed repeatedly. For this time fetched bytes are passed on and not stored;
     /// stored bytes remain readable.
     case storeRests(seconds: Int64)
-    /// The bucket that holds finished resources failed, for this reason. Origins are asked instead,
-    /// and the bucket again after a pause.
-    case bucketRests(String)
-    /// The bucket serves again.
-    case bucketServes
-    /// The bytes of a resource in the bucket differ from their checks. No byte of them is served.
-    case bucketDamage(ResourceKey)
-    /// A finished resource of this many bytes was stored in the bucket.
-    case uploaded(ResourceKey, bytes: Int64)
-    /// A finished resource could not be stored in the bucket, for this reason.
-    case uploadFailed(ResourceKey, reason: String)
+    /// An event of a server that is asked before the origin.
+    case tier(any TierEvent)
     /// The store repaired something when it was opened, or a call to it failed.
     case storeTrouble(String)
 }

@@ -52,7 +52,7 @@ package struct CacheNotice: Hashable, Sendable {
     /// requests that succeed, and of what a command did.
     package init?(of event: CacheEvent) {
         switch event {
-        case .readerJoined, .fetchStarted, .fetchMeasured, .bytesCommitted, .fetchEnded(_, _, nil), .removed, .uploaded: return nil
+        case .readerJoined, .fetchStarted, .fetchMeasured, .bytesCommitted, .fetchEnded(_, _, nil), .removed: return nil
         case .fetchEnded(let key, _, let reason?): self.init(.originFailed, key, because: reason)
         case .degradedToPassthrough(let key, let reason): self.init(.notStored, key, because: reason)
         case .evicted(let key, let bytes, let cause): self.init(.evicted, key, because: "\(cause)", bytes: bytes)
@@ -65,10 +65,9 @@ package struct CacheNotice: Hashable, Sendable {
         case .becameWriter: self.init(.becameWriter)
         case .storeRests(let seconds): self.init(.store, because: "it failed repeatedly, and rests for \(seconds) seconds")
         case .storeTrouble(let what): self.init(.store, because: what)
-        case .bucketRests(let reason): self.init(.bucket, because: "it rests: \(reason)")
-        case .bucketServes: self.init(.bucket, because: "it serves again")
-        case .bucketDamage(let key): self.init(.bucket, key, because: "its bytes differ from their checks")
-        case .uploadFailed(let key, let reason): self.init(.bucket, key, because: "an upload failed: \(reason)")
+        case .tier(let event):
+            guard event.level >= .notice else { return nil }
+            self.init(.bucket, event.key, because: event.sentence)
         }
     }
 }

@@ -26,8 +26,8 @@ package struct CacheReport: Sendable {
     package var readers: Int
     /// The current fetches of all resources.
     package var fetches: Int
-    /// The counts of the bucket, or nil without one.
-    package var bucket: BucketStatistics?
+    /// The counts of the servers that are asked before origins.
+    package var tiers: [TierReport]
 
     /// A resource with readers or fetches. Its origin may not have answered yet.
     package struct Active: Sendable {
@@ -51,7 +51,7 @@ extension CacheReport {
         let live = cache.liveStatuses.filter { $0.readers > 0 || $0.fetches > 0 }
         let shown = live.sorted { $0.key < $1.key }.prefix(limit)
         let (statistics, limits) = (cache.statistics, StorageLimits.current(of: cache))
-        let bucket = cache.environment.bucket?.statistics
+        let tiers = cache.environment.tiers.map(\.report)
         cache.onIndexLane(nil, done) { [store = cache.store, keeper = HistoryKeeper.of(cache)] () throws(StoreError) in
             var active: [CacheReport.Active] = []
             for live in shown {
@@ -66,7 +66,7 @@ extension CacheReport {
                 statistics: statistics, days: try keeper.days(with: statistics), storedBytes: try store.totalSizeBytes(),
                 resourceCount: try store.count(), freeBytes: try store.freeBytes(), limits: limits, isWritable: store.isWritable,
                 active: active, activeCount: live.count,
-                readers: live.reduce(0) { $0 + $1.readers }, fetches: live.reduce(0) { $0 + $1.fetches }, bucket: bucket)
+                readers: live.reduce(0) { $0 + $1.readers }, fetches: live.reduce(0) { $0 + $1.fetches }, tiers: tiers)
         }
     }
 }

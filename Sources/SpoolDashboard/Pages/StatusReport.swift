@@ -34,8 +34,14 @@ enum StatusReport {
             ("fetches", .integer(Int64(report.fetches))),
             ("activeResources", .integer(Int64(report.activeCount))),
             ("active", .array(report.active.map(json))),
-            ("bucket", report.bucket.map { .object($0.named.map { ($0.name, .integer($0.value)) }) } ?? .null),
-        ]
+        ] + tiers(of: report)
+    }
+
+    /// Returns the counts of the tiers by their names. Programs read that of a bucket, which is null
+    /// without one.
+    private static func tiers(of report: CacheReport) -> [(String, JSON)] {
+        let tiers = report.tiers.map { tier in (tier.name, JSON.object(tier.counts.map { ($0.name, .integer($0.value)) })) }
+        return tiers.contains { $0.0 == "bucket" } ? tiers : tiers + [("bucket", .null)]
     }
 
     private static func store(_ report: CacheReport, _ further: [(String, JSON)]) -> JSON {
@@ -114,39 +120,38 @@ enum StatusReport {
     /// - Parameter loops: The longest times of the proxy's event loops.
     static func metrics(_ report: CacheReport, _ loops: [LoopTimes]) -> String {
         let statistics = report.statistics
-        let metrics: [(name: String, type: String, help: String, value: Int64?)] = [
-            ("spool_origin_bytes_total", "counter", "Body bytes that were taken from origins.", statistics.fetchedBytes),
-            ("spool_origin_sent_bytes_total", "counter", "Bytes that origins sent, taken or not.", statistics.sentByOriginsBytes),
-            ("spool_origin_requests_total", "counter", "Requests to origins.", statistics.originRequests),
-            ("spool_store_read_bytes_total", "counter", "Bytes that readers got from the store.", statistics.bytesFromStore),
-            ("spool_origin_read_bytes_total", "counter", "Bytes that readers got as they came from origins.", statistics.bytesFromOrigin),
-            ("spool_readers_total", "counter", "Readers that were created.", statistics.readers),
-            ("spool_readers", "gauge", "Current readers.", Int64(report.readers)),
-            ("spool_fetches", "gauge", "Current fetches from origins.", Int64(report.fetches)),
-            ("spool_active_resources", "gauge", "Resources with readers or fetches.", Int64(report.activeCount)),
-            ("spool_store_bytes", "gauge", "Bytes that are stored.", report.storedBytes),
-            ("spool_store_resources", "gauge", "Resources that are stored.", Int64(report.resourceCount)),
-            ("spool_store_quota_bytes", "gauge", "The quota of the store.", report.limits.quotaBytes),
-            ("spool_disk_free_bytes", "gauge", "Free bytes of the disk of the store.", report.freeBytes),
-            ("spool_store_writable", "gauge", "1 if this process writes to the store.", report.isWritable ? 1 : 0),
-            (
-                "spool_loop_longest_callback_microseconds", "gauge", "The longest callback of an event loop since the start, in CPU time.",
-                loops.map { $0.longestCallback.value / 1_000 }.max()
-            ),
-            (
-                "spool_loop_longest_turn_microseconds", "gauge", "The longest turn of an event loop since the start, in CPU time.",
-                loops.map { $0.longestTurn.value / 1_000 }.max()
-            ),
-            ("spool_bucket_requests_total", "counter", "Requests that asked the bucket.", report.bucket?.requests),
-            ("spool_bucket_hits_total", "counter", "Requests that the bucket answered.", report.bucket?.hits),
-            ("spool_bucket_failures_total", "counter", "Requests that the bucket failed or was too slow for.", report.bucket?.failures),
-            ("spool_bucket_damages_total", "counter", "Objects and chunks that differ from their checks.", report.bucket?.damages),
-            ("spool_bucket_read_bytes_total", "counter", "Verified bytes from the bucket.", report.bucket?.servedBytes),
-            ("spool_bucket_uploads_total", "counter", "Resources that were uploaded.", report.bucket?.uploads),
-            ("spool_bucket_uploaded_bytes_total", "counter", "Bytes of uploaded resources.", report.bucket?.uploadedBytes),
-            ("spool_bucket_upload_failures_total", "counter", "Attempts to upload that failed.", report.bucket?.uploadFailures),
-            ("spool_bucket_uploads_dropped_total", "counter", "Resources that were given up.", report.bucket?.uploadsDropped),
-        ]
+        let metrics: [(name: String, type: String, help: String, value: Int64?)] =
+            [
+                ("spool_origin_bytes_total", "counter", "Body bytes that were taken from origins.", statistics.fetchedBytes),
+                ("spool_origin_sent_bytes_total", "counter", "Bytes that origins sent, taken or not.", statistics.sentByOriginsBytes),
+                ("spool_origin_requests_total", "counter", "Requests to origins.", statistics.originRequests),
+                ("spool_store_read_bytes_total", "counter", "Bytes that readers got from the store.", statistics.bytesFromStore),
+                (
+                    "spool_origin_read_bytes_total", "counter", "Bytes that readers got as they came from origins.",
+                    statistics.bytesFromOrigin
+                ),
+                ("spool_readers_total", "counter", "Readers that were created.", statistics.readers),
+                ("spool_readers", "gauge", "Current readers.", Int64(report.readers)),
+                ("spool_fetches", "gauge", "Current fetches from origins.", Int64(report.fetches)),
+                ("spool_active_resources", "gauge", "Resources with readers or fetches.", Int64(report.activeCount)),
+                ("spool_store_bytes", "gauge", "Bytes that are stored.", report.storedBytes),
+                ("spool_store_resources", "gauge", "Resources that are stored.", Int64(report.resourceCount)),
+                ("spool_store_quota_bytes", "gauge", "The quota of the store.", report.limits.quotaBytes),
+                ("spool_disk_free_bytes", "gauge", "Free bytes of the disk of the store.", report.freeBytes),
+                ("spool_store_writable", "gauge", "1 if this process writes to the store.", report.isWritable ? 1 : 0),
+                (
+                    "spool_loop_longest_callback_microseconds", "gauge",
+                    "The longest callback of an event loop since the start, in CPU time.",
+                    loops.map { $0.longestCallback.value / 1_000 }.max()
+                ),
+                (
+                    "spool_loop_longest_turn_microseconds", "gauge", "The longest turn of an event loop since the start, in CPU time.",
+                    loops.map { $0.longestTurn.value / 1_000 }.max()
+                ),
+            ]
+            + report.tiers.flatMap(\.counts).compactMap { count in
+                count.metric.map { ($0.name, "counter", $0.help, count.value) }
+            }
         return metrics.map { metric in
             guard let value = metric.value else { return "" }
             return "# HELP \(metric.name) \(metric.help)\n# TYPE \(metric.name) \(metric.type)\n\(metric.name) \(value)\n"

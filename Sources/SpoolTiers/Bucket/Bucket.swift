@@ -64,6 +64,8 @@ package final class Bucket: Sendable {
 
     func record(_ event: CacheEvent) { state.withLock { $0.record }(event) }
 
+    func record(_ event: BucketEvent) { record(.tier(event)) }
+
     // MARK: From the transport
 
     /// Returns what is known of the object of a resource, or `.skip` while the bucket rests.
@@ -89,21 +91,21 @@ package final class Bucket: Sendable {
 
     /// Notes that the bucket answered.
     func answered() {
-        if state.withLock({ $0.health.answered() }) { record(.bucketServes) }
+        if state.withLock({ $0.health.answered() }) { record(BucketEvent.serves) }
     }
 
     /// Notes why the bucket did not serve a resource.
     func troubled(_ trouble: BucketFetch.Trouble, _ key: ResourceKey) {
         let now = time.now
-        let event = state.withLock { state -> CacheEvent? in
+        let event = state.withLock { state -> BucketEvent? in
             switch trouble {
             case .failed(let why):
                 state.counts.failures += 1
-                return state.health.failed(at: now) ? .bucketRests(why) : nil
+                return state.health.failed(at: now) ? .rests(why) : nil
             case .damaged:
                 state.counts.damages += 1
                 state.ledger.unusable(key, isDamaged: true, now: now)
-                return .bucketDamage(key)
+                return .damage(key)
             case .replaced:
                 state.ledger.unusable(key, isDamaged: false, now: now)
                 return nil

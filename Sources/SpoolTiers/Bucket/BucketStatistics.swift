@@ -1,3 +1,5 @@
+package import Spool
+
 /// The counts of a bucket since the cache was opened. All counts only grow.
 package struct BucketStatistics: Hashable, Sendable {
     /// Requests that asked the bucket.
@@ -24,12 +26,24 @@ package struct BucketStatistics: Hashable, Sendable {
     /// Creates counts of zero.
     package init() {}
 
-    /// The counts with their names in JSON, in the order in which they are shown.
-    package var named: [(name: String, value: Int64)] {
-        [
-            ("requests", requests), ("hits", hits), ("misses", misses), ("failures", failures), ("damages", damages),
-            ("servedBytes", servedBytes), ("uploads", uploads), ("uploadedBytes", uploadedBytes), ("uploadFailures", uploadFailures),
-            ("uploadsDropped", uploadsDropped),
-        ]
+    /// The counts with their names for programs.
+    package var report: TierReport {
+        func count(_ name: String, _ value: Int64, _ metric: String, _ help: String) -> TierReport.Count {
+            TierReport.Count(name, value, metric: ("spool_bucket_\(metric)_total", help))
+        }
+        return TierReport(
+            name: "bucket",
+            counts: [
+                count("requests", requests, "requests", "Requests that asked the bucket."),
+                count("hits", hits, "hits", "Requests that the bucket answered."),
+                TierReport.Count("misses", misses),
+                count("failures", failures, "failures", "Requests that the bucket failed or was too slow for."),
+                count("damages", damages, "damages", "Objects and chunks that differ from their checks."),
+                count("servedBytes", servedBytes, "read_bytes", "Verified bytes from the bucket."),
+                count("uploads", uploads, "uploads", "Resources that were uploaded."),
+                count("uploadedBytes", uploadedBytes, "uploaded_bytes", "Bytes of uploaded resources."),
+                count("uploadFailures", uploadFailures, "upload_failures", "Attempts to upload that failed."),
+                count("uploadsDropped", uploadsDropped, "uploads_dropped", "Resources that were given up."),
+            ])
     }
 }

@@ -1,3 +1,4 @@
+import Spool
 import SpoolCore
 import SpoolOrigin
 import SpoolStore
@@ -18,7 +19,7 @@ final class BucketUpload: Sendable {
 
     private let key: ResourceKey
     private let bucket: Bucket
-    private let engine: Engine
+    private let host: any TierHost
     private let ended: @Sendable (UploadQueue.Outcome) -> Void
 
     private struct State {
@@ -42,10 +43,10 @@ final class BucketUpload: Sendable {
 
     private let state = Locked(State())
 
-    init(key: ResourceKey, bucket: Bucket, engine: Engine, ended: @escaping @Sendable (UploadQueue.Outcome) -> Void) {
+    init(key: ResourceKey, bucket: Bucket, host: any TierHost, ended: @escaping @Sendable (UploadQueue.Outcome) -> Void) {
         self.key = key
         self.bucket = bucket
-        self.engine = engine
+        self.host = host
         self.ended = ended
     }
 
@@ -64,7 +65,7 @@ final class BucketUpload: Sendable {
 
     /// Begins. `ended` is called once, unless the cache closes.
     func start() {
-        engine.onIndexLane(
+        host.onIndexLane(
             key,
             { [self] (result: Result<Source?, CacheError>) in
                 switch result {
@@ -78,14 +79,8 @@ final class BucketUpload: Sendable {
 
     private func find() throws(StoreError) -> Source? {
         // The process that writes to the store evicts, and a pin holds in that process only.
-        guard engine.store.isWritable else { return nil }
-        if let session = engine.liveSession(of: key) {
-            // A resource that is still on its way needs no commit now.
-            let live = session.liveStatus
-            if let length = live.representation?.length, let stored = live.stored, stored.totalBytes < length { return nil }
-            session.writes.enterWritten(isEnforcing: false)
-        }
-        guard let stored = try engine.store.lookup(key), stored.representation.isContent, stored.representation.mark == nil,
+        guard host.store.isWritable else { return nil }
+        guard host.enterWritten(of: key), let stored = try host.store.lookup(key), stored.representation.isContent, stored.representation.mark == nil,
             let length = stored.representation.length, let whole = ByteRange(0, length), stored.spans.contains(whole),
             let tag = BucketRules.tag(of: stored.representation.fields), bucket.note({ $0.wantsUpload(key, tag: tag) }),
             isNamed(stored.url)
@@ -94,7 +89,7 @@ final class BucketUpload: Sendable {
         let trailerBytes = BucketManifest.trailerBytes(key: key, length: length, fields: fields)
         guard trailerBytes <= BucketManifest.maximumTrailerBytes, length + Int64(trailerBytes) <= BucketManifest.maximumObjectBytes
         else { return nil }
-        let file = try engine.store.dataFile(of: stored.generation, key: key, fileExtension: stored.fileExtension)
+        let file = try host.store.dataFile(of: stored.generation, key: key, fileExtension: stored.fileExtension)
         return Source(
             generation: stored.generation, fields: fields, length: length, tag: tag, file: file, trailerBytes: trailerBytes)
     }
@@ -138,7 +133,7 @@ final class BucketUpload: Sendable {
                 counts.uploads += 1
                 counts.uploadedBytes += source.length
             }
-            bucket.record(.uploaded(key, bytes: source.length))
+            bucket.record(BucketEvent.uploaded(key, bytes: source.length))
             end(.done)
         }
         continues(source, body)
@@ -191,7 +186,7 @@ final class BucketUpload: Sendable {
         }
         guard let run = ByteRange(position, min(source.length, position + Self.runBytes)) else { return finish(source, body) }
         guard mayGoOn() else {
-            _ = engine.environment.time.after(Self.yieldingPause, on: engine.environment.control) { [self] in
+            _ = bucket.time.after(Self.yieldingPause, on: bucket.mailbox) { [self] in
                 onDataLane(source) { [self] in proceed(source, body) }
             }
             return
@@ -201,7 +196,7 @@ final class BucketUpload: Sendable {
 
     /// Whether the next run may be read now. Players go first, for a bounded time.
     private func mayGoOn() -> Bool {
-        let isBusy = engine.limiter.servesPlayers
+        let isBusy = host.servesPlayers
         return state.withLock { state in
             guard isBusy, state.pauses < Self.mostPauses else {
                 state.pauses = 0
@@ -215,7 +210,7 @@ final class BucketUpload: Sendable {
     /// Reads a run, and then verifies the stored bytes. In this order an eviction that frees them
     /// meanwhile is noticed, and the pin keeps it from beginning.
     private func read(_ run: ByteRange, _ source: Source, _ body: RequestBody) {
-        engine.onIndexLane(
+        host.onIndexLane(
             key,
             { [self] (result: Result<(TemporaryPin, [Piece]), CacheError>) in
                 guard case .success(let (pin, pieces)) = result, ByteRangeSet([run]).subtracting(ByteRangeSet(pieces.map(\.range))).isEmpty
@@ -229,9 +224,9 @@ final class BucketUpload: Sendable {
                     proceed(source, body)
                 }
             }
-        ) { [engine, key] () throws(StoreError) in
-            let pin = TemporaryPin(key: key, pins: engine.temporaryPins)
-            return (pin, try engine.store.pieces(of: source.generation, in: run).compactMap { $0.blocks(touching: run) })
+        ) { [host, key] () throws(StoreError) in
+            let pin = host.temporaryPin(of: key)
+            return (pin, try host.store.pieces(of: source.generation, in: run).compactMap { $0.blocks(touching: run) })
         }
     }
 
@@ -278,8 +273,8 @@ final class BucketUpload: Sendable {
     }
 
     private func onDataLane(_ source: Source, _ job: @escaping @Sendable () -> Void) {
-        engine.environment.dataLane(for: source.generation).post { [self] in
-            if !engine.isClosed, !state.withLock({ $0.isCancelled || $0.isOver || $0.isAbandoned }) { job() }
+        host.onDataLane(of: source.generation) { [self] in
+            if !host.isClosed, !state.withLock({ $0.isCancelled || $0.isOver || $0.isAbandoned }) { job() }
         }
     }
 
@@ -297,7 +292,7 @@ final class BucketUpload: Sendable {
 
     /// Ends the upload, because the store has the bytes no more.
     private func abandon(_ why: String) {
-        bucket.record(.uploadFailed(key, reason: why))
+        bucket.record(BucketEvent.uploadFailed(key, reason: why))
         let (transfer, body) = state.withLock { state in
             state.isAbandoned = true
             return (state.transfer, state.body)
@@ -309,7 +304,7 @@ final class BucketUpload: Sendable {
     private func fail(_ why: String) {
         guard !state.withLock({ $0.isCancelled }) else { return end(.done) }
         bucket.count { $0.uploadFailures += 1 }
-        bucket.record(.uploadFailed(key, reason: why))
+        bucket.record(BucketEvent.uploadFailed(key, reason: why))
         end(.failed)
     }
 

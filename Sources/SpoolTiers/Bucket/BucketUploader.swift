@@ -1,3 +1,4 @@
+import Spool
 import SpoolCore
 import SpoolOrigin
 import SpoolSystem
@@ -5,35 +6,32 @@ import SpoolSystem
 /// Uploads finished resources to a bucket, one at a time and in the background.
 ///
 /// Events of the cache name the resources, `UploadQueue` decides, and `BucketUpload` does one.
-final class BucketUploader: EventSink {
+final class BucketUploader: TierService {
     private struct State {
         var queue = UploadQueue()
         /// The time for which a timer is set.
         var timer: (timer: Timer, at: MonotonicInstant)?
         var upload: BucketUpload?
         var isClosed = false
-        var engine: Engine?
+        var host: (any TierHost)?
     }
 
     private let bucket: Bucket
-    private let environment: CacheEnvironment
     private let state = Locked(State())
 
-    init(bucket: Bucket, environment: CacheEnvironment) {
-        self.bucket = bucket
-        self.environment = environment
-    }
+    init(bucket: Bucket) { self.bucket = bucket }
 
-    /// Begins to upload the resources of an engine. It must close the uploader.
-    func connect(_ engine: Engine) {
-        state.withLock { $0.engine = engine }
-        bucket.connect(record: engine.record) { [weak self] in self?.note($0) }
+    var report: TierReport { bucket.statistics.report }
+
+    func connect(_ host: any TierHost) {
+        state.withLock { $0.host = host }
+        bucket.connect(record: host.record) { [weak self] in self?.note($0) }
     }
 
     /// Ends the upload that runs, and starts no other.
     func close() {
         let (upload, timer) = state.withLock { state in
-            (state.isClosed, state.engine) = (true, nil)
+            (state.isClosed, state.host) = (true, nil)
             return (state.upload, state.timer)
         }
         timer?.timer.cancel()
@@ -47,7 +45,7 @@ final class BucketUploader: EventSink {
     }
 
     private func note(_ key: ResourceKey) {
-        let reception = state.withLock { $0.isClosed ? .known : $0.queue.noted(key, now: environment.time.now) }
+        let reception = state.withLock { $0.isClosed ? .known : $0.queue.noted(key, now: bucket.time.now) }
         switch reception {
         case .queued: proceed()
         case .known: break
@@ -57,23 +55,23 @@ final class BucketUploader: EventSink {
 
     /// Starts the next upload, or the timer for it.
     private func proceed() {
-        let now = environment.time.now
-        let (next, engine, old) = state.withLock { state -> (UploadQueue.Next, Engine?, Timer?) in
+        let now = bucket.time.now
+        let (next, host, old) = state.withLock { state -> (UploadQueue.Next, (any TierHost)?, Timer?) in
             guard !state.isClosed else { return (.idle, nil, nil) }
             let next = state.queue.next(now: now)
             if case .wait(let until) = next, let timer = state.timer, timer.at <= until { return (.idle, nil, nil) }
             defer { state.timer = nil }
-            return (next, state.engine, state.timer?.timer)
+            return (next, state.host, state.timer?.timer)
         }
         old?.cancel()
         switch next {
         case .idle: break
         case .wait(let until):
-            let timer = environment.time.after(max(0, until - now), on: environment.control) { [weak self] in self?.timerFired() }
+            let timer = bucket.time.after(max(0, until - now), on: bucket.mailbox) { [weak self] in self?.timerFired() }
             state.withLock { if $0.timer == nil { $0.timer = (timer, until) } }
         case .start(let key):
-            guard let engine else { return }
-            let upload = BucketUpload(key: key, bucket: bucket, engine: engine) { [weak self] in self?.ended($0) }
+            guard let host else { return }
+            let upload = BucketUpload(key: key, bucket: bucket, host: host) { [weak self] in self?.ended($0) }
             let isClosed = state.withLock { state in
                 state.upload = upload
                 return state.isClosed
@@ -91,7 +89,7 @@ final class BucketUploader: EventSink {
     private func ended(_ outcome: UploadQueue.Outcome) {
         let isGivenUp = state.withLock { state in
             state.upload = nil
-            return state.queue.finished(outcome, now: environment.time.now)
+            return state.queue.finished(outcome, now: bucket.time.now)
         }
         if isGivenUp { bucket.count { $0.uploadsDropped += 1 } }
         proceed()

@@ -3,9 +3,14 @@ import SpoolSystem
 import SpoolTesting
 
 /// The error of a condition that never came true.
-struct NeverCame: Error, CustomStringConvertible {
-    var condition: String
-    var description: String { "for \(Awaited<Void>.hangSeconds) seconds this did not come true: \(condition)" }
+package struct NeverCame: Error, CustomStringConvertible {
+    /// The condition.
+    package var condition: String
+    /// The error in words.
+    package var description: String { "for \(Awaited<Void>.hangSeconds) seconds this did not come true: \(condition)" }
+
+    /// Creates the error of a condition.
+    package init(condition: String) { self.condition = condition }
 }
 
 /// The least number of looks, however long they take. While tests that compute occupy every thread
@@ -15,7 +20,7 @@ private let fewestLooks = 1000
 /// Calls `look` again and again, yielding in between, until it returns a value.
 ///
 /// - Throws: `NeverCame` after a time that only a hang takes.
-func eventually<Value>(_ condition: String, _ look: () async throws -> Value?) async throws -> Value {
+package func eventually<Value>(_ condition: String, _ look: () async throws -> Value?) async throws -> Value {
     let time = SystemTime()
     let deadline = time.now + Nanoseconds.seconds(Int64(Awaited<Void>.hangSeconds))
     var looks = 0
@@ -28,6 +33,6 @@ func eventually<Value>(_ condition: String, _ look: () async throws -> Value?) a
 }
 
 /// The same for a Boolean condition.
-func eventually(_ condition: String, _ holds: () async throws -> Bool) async throws {
+package func eventually(_ condition: String, _ holds: () async throws -> Bool) async throws {
     try await eventually(condition) { try await holds() ? () : nil }
 }

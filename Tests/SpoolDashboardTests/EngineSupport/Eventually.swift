@@ -1,1 +1,0 @@
-../../SpoolTests/Support/Eventually.swift
