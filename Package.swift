@@ -83,7 +83,6 @@ var targets: [Target] = [
     module("Rangeable", exclude: ["README.md"], []),
     module("SpoolCore", ["Rangeable"]),
     module("SpoolMedia", ["SpoolCore"]),
-    module("SpoolAdoption", ["SpoolCore"]),
 
     // System calls and threads
     module("SpoolLibc", []),
@@ -99,7 +98,10 @@ var targets: [Target] = [
     module("SpoolURLSession", ["SpoolCore", "SpoolSystem", "SpoolOrigin"]),
     module(
         "Spool",
-        ["SpoolCore", "SpoolLibc", "SpoolMedia", "SpoolAdoption", "SpoolSystem", "SpoolStore", "SpoolManifests"] + defaultTransport),
+        ["SpoolCore", "SpoolLibc", "SpoolMedia", "SpoolSystem", "SpoolStore", "SpoolManifests"] + defaultTransport),
+
+    // Takes over the stores of other caches
+    module("SpoolAdoption", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "Spool"]),
 
     // Servers that are asked before origins; for the program only
     module("SpoolTiers", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolManifests", "Spool"]),
@@ -112,7 +114,7 @@ var targets: [Target] = [
     // The pages, reports and commands of a program that runs the HTTP door; apps do without
     module(
         "SpoolDashboard", exclude: ["Pages/Status"],
-        ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolStore", "SpoolManifests", "Spool", "SpoolProxy"]),
+        ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolStore", "SpoolManifests", "Spool", "SpoolAdoption", "SpoolProxy"]),
 
     // The AVFoundation door
     module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool", "SpoolProxy"] + avFoundation),
@@ -128,8 +130,8 @@ var targets: [Target] = [
     .executableTarget(
         name: "SpoolCommand",
         dependencies: [
-            "Spool", "SpoolTiers", "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin", "SpoolStore", "SpoolCore",
-            "SpoolLibc", "SpoolSystem",
+            "Spool", "SpoolTiers", "SpoolAdoption", "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin",
+            "SpoolStore", "SpoolCore", "SpoolLibc", "SpoolSystem",
         ],
         swiftSettings: settings),
 
@@ -140,14 +142,19 @@ var targets: [Target] = [
     tests("RangeableTests", ["Rangeable"]),
     tests("SpoolCoreTests", ["SpoolCore", "Rangeable"]),
     tests("SpoolMediaTests", ["SpoolMedia", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
-    tests("SpoolAdoptionTests", ["SpoolAdoption", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+    tests(
+        "SpoolAdoptionTests",
+        ["SpoolAdoption", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
     tests("SpoolSystemTests", ["SpoolLibc", "SpoolSystem", "SpoolCore"]),
     tests("SpoolStoreTests", ["SpoolLibc", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + sqlite),
     tests(
         "SpoolOriginTests", ["SpoolLibc", "SpoolOrigin", "SpoolURLSession", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]),
     tests(
         "SpoolTests",
-        ["SpoolLibc", "Spool", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]
+        [
+            "SpoolLibc", "Spool", "SpoolAdoption", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport",
+            "SpoolTesting",
+        ]
             + cryptography),
     tests(
         "SpoolTiersTests",
@@ -229,6 +236,7 @@ var products: [Product] = [
     .library(name: "Rangeable", targets: ["Rangeable"]),
     .library(name: "Spool", targets: ["Spool"]),
     .library(name: "SpoolProxy", targets: ["SpoolProxy"]),
+    .library(name: "SpoolAdoption", targets: ["SpoolAdoption"]),
     .library(name: "SpoolTesting", targets: ["SpoolTesting"]),
     .executable(name: "spool", targets: ["SpoolCommand"]),
 ]

@@ -82,7 +82,7 @@ package final class TransferCancellation: Sendable {
 
 extension TransferCancellation {
     /// Runs a transfer that calls back, and stops it when the task is cancelled.
-    static func run<Value: Sendable>(
+    package static func run<Value: Sendable>(
         _ transfer: (TransferCancellation, @escaping @Sendable (Result<Value, CacheError>) -> Void) -> Void
     ) async throws(CacheError) -> Value {
         let cancellation = TransferCancellation()

@@ -1,4 +1,5 @@
 import Spool
+import SpoolAdoption
 import SpoolCore
 
 // Long-running commands: one request begins a job, and further requests follow it.

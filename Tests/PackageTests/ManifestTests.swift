@@ -24,7 +24,7 @@ struct ManifestTests {
     @Test(arguments: Platform.allCases)
     func `the products are those of the design`(platform: Platform) throws {
         let products = try Manifest.dump(platform).products
-        let everywhere = ["Rangeable", "Spool", "SpoolProxy", "SpoolTesting", "spool"]
+        let everywhere = ["Rangeable", "Spool", "SpoolProxy", "SpoolAdoption", "SpoolTesting", "spool"]
         // Where AVFoundation is a double, the module on top of it is no product.
         #expect(products == (platform == .apple ? everywhere + ["SpoolAVFoundation"] : everywhere))
     }

@@ -13,11 +13,11 @@ enum ModuleMap {
         "SpoolServer": ["SpoolSystem"],
         "SpoolManifests": ["SpoolCore"],
         "SpoolMedia": ["SpoolCore"],
-        "SpoolAdoption": ["SpoolCore"],
-        "Spool": ["SpoolMedia", "SpoolAdoption", "SpoolStore", "SpoolOrigin", "SpoolURLSession", "SpoolManifests"],
+        "Spool": ["SpoolMedia", "SpoolStore", "SpoolOrigin", "SpoolURLSession", "SpoolManifests"],
         "SpoolTiers": ["Spool"],
+        "SpoolAdoption": ["Spool"],
         "SpoolProxy": ["Spool", "SpoolServer"],
-        "SpoolDashboard": ["SpoolProxy"],
+        "SpoolDashboard": ["SpoolProxy", "SpoolAdoption"],
         "SpoolAVFoundation": ["SpoolProxy", "AVFoundation"],
         // The double for Linux, which lies among the tests.
         "AVFoundation": ["SpoolSystem"],
@@ -32,14 +32,13 @@ enum ModuleMap {
     /// Modules that must not link Foundation, which keeps the program small.
     static let withoutFoundation: Set<String> = [
         "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests", "SpoolMedia",
-        "SpoolAdoption",
     ]
 
     /// Modules that a simulation drives. They use calls and callbacks, and their clocks and
     /// randomness are injected.
     static let engine: Set<String> = [
         "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests", "SpoolMedia",
-        "SpoolAdoption", "SpoolTiers",
+        "SpoolTiers",
     ]
 
     /// Every module that `module` may import.

@@ -315,14 +315,6 @@ final class Evictor: Sendable {
         return downloads.isEmpty ? all : max(0, all - (try store.downloadBytes()))
     }
 
-    /// The room that is left without an eviction.
-    struct SpareRoom {
-        /// The bytes; nil for no limit.
-        var bytes: Int64?
-        /// The number of resources; nil for no limit.
-        var count: Int?
-    }
-
     /// Returns the room that is left without an eviction. Runs on the index lane.
     func spareRoom() throws(StoreError) -> SpareRoom {
         try refreshUsage()

@@ -1,5 +1,5 @@
 package import SpoolCore
-import SpoolStore
+package import SpoolStore
 import SpoolSystem
 
 /// One import, from the look at the file to the commit.
@@ -10,13 +10,19 @@ package final class FileImport: Sendable {
     /// The number of bytes that are read and written at a time.
     private static let stepBytes: Int64 = 1 << 20
 
-    struct Request: Sendable {
+    /// The bytes to import, and the resource that they become.
+    package struct Request: Sendable {
         var source: ImportSource
         var url: String
         var key: ResourceKey
         var options: ImportOptions
         /// The version at the origin, if the origin has named it.
         var version: Representation?
+
+        /// Creates a request.
+        package init(source: ImportSource, url: String, key: ResourceKey, options: ImportOptions, version: Representation? = nil) {
+            (self.source, self.url, self.key, self.options, self.version) = (source, url, key, options, version)
+        }
     }
 
     /// The pieces that are written and not yet committed.
@@ -42,7 +48,7 @@ package final class FileImport: Sendable {
     private let done: @Sendable (Result<ImportedFile, CacheError>) -> Void
     private let written = Locked(Written())
 
-    init(
+    private init(
         engine: Engine, request: Request, cancellation: TransferCancellation, progress: @escaping @Sendable (Int64) -> Void,
         done: @escaping @Sendable (Result<ImportedFile, CacheError>) -> Void
     ) {
@@ -62,22 +68,34 @@ package final class FileImport: Sendable {
         do throws(CacheError) {
             let named = try cache.key(for: url)
             let request = Request(source: .file(path), url: url, key: key ?? named, options: options)
-            FileImport(engine: cache.engine, request: request, cancellation: cancellation, progress: progress, done: done).start()
+            start(request, in: cache, cancellation, progress, done)
         } catch { done(.failure(error)) }
+    }
+
+    /// Imports into a cache. Calls `done` on a lane.
+    package static func start(
+        _ request: Request, in cache: MediaCache, _ cancellation: TransferCancellation, _ progress: @escaping @Sendable (Int64) -> Void,
+        _ done: @escaping @Sendable (Result<ImportedFile, CacheError>) -> Void
+    ) {
+        FileImport(engine: cache.engine, request: request, cancellation: cancellation, progress: progress, done: done).start()
     }
 
     private var key: ResourceKey { request.key }
 
     /// The most bytes that the import of a range adds to the size of the files: each step may begin
     /// and end inside a unit of the disk.
-    static func mostBytes(of range: ByteRange, _ evictor: Evictor) -> Int64 {
+    package static func mostBytes(of range: ByteRange, in cache: MediaCache) -> Int64 {
+        let evictor = cache.engine.evictor
         let unit = ByteRange(0, 1).map(evictor.allocation) ?? 0
         return evictor.allocation(of: range) + unit * (range.count / stepBytes + 1)
     }
 
+    /// Returns the room that is left without an eviction. Runs on the index lane.
+    package static func spareRoom(in cache: MediaCache) throws(StoreError) -> SpareRoom { try cache.engine.evictor.spareRoom() }
+
     // MARK: Beginning
 
-    func start() {
+    private func start() {
         if engine.isClosed { return done(.failure(closed)) }
         let generation = engine.committer.makeGeneration()
         onDataLane(generation) { [self] in

@@ -1,18 +1,23 @@
-import SpoolCore
+package import SpoolCore
 import SpoolSystem
 
 /// The files whose bytes become a stored resource.
-enum ImportSource: Sendable {
+package enum ImportSource: Sendable {
     /// One file with all bytes.
     case file(String)
     /// Parts of a resource of `length` bytes. Links are not followed.
     case parts([Part], name: String, length: Int64)
 
     /// A range of the resource, and its place in a file.
-    struct Part: Sendable {
+    package struct Part: Sendable {
         var path: String
         var offset: Int64
         var range: ByteRange
+
+        /// Creates a part.
+        package init(path: String, offset: Int64, range: ByteRange) {
+            (self.path, self.offset, self.range) = (path, offset, range)
+        }
     }
 
     /// The name for messages.

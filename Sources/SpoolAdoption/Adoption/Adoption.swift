@@ -1,5 +1,6 @@
-import SpoolAdoption
+package import Spool
 package import SpoolCore
+import SpoolStore
 import SpoolSystem
 
 /// One adoption: reads the whole index of a store first, and then imports one resource after the
@@ -47,7 +48,7 @@ package final class Adoption: Sendable {
 
     /// Begins. To be called once.
     package func start() {
-        guard !cache.engine.isClosed else { return done(.failure(CacheError(.closed, "the cache is closed"))) }
+        guard !cache.isClosed else { return done(.failure(CacheError(.closed, "the cache is closed"))) }
         lane.post { [self] in
             do throws(CacheError) {
                 let directory = try ForeignDirectory(directory, limits: limits)
@@ -102,11 +103,10 @@ package final class Adoption: Sendable {
     /// Goes on with a resource that fits into the store without an eviction, and leaves out any
     /// other. Stored resources, adopted or not, stay.
     private func checkRoom(for resource: ForeignResource, _ key: ResourceKey, isTied: Bool) {
-        let evictor = cache.engine.evictor
-        let needed = resource.parts.reduce(0 as Int64) { $0.addingSaturated(FileImport.mostBytes(of: $1.range, evictor)) }
+        let needed = resource.parts.reduce(0 as Int64) { $0.addingSaturated(FileImport.mostBytes(of: $1.range, in: cache)) }
         cache.onIndexLane(
             key,
-            { [self] (room: Result<Evictor.SpareRoom, CacheError>) in
+            { [self] (room: Result<SpareRoom, CacheError>) in
                 lane.post { [self] in
                     do throws(CacheError) {
                         if let reason = missingRoom(needed, try room.get()) { return end(resource, .leftOut(reason)) }
@@ -124,11 +124,11 @@ package final class Adoption: Sendable {
                     } catch { stop(error) }
                 }
             }
-        ) { () throws(StoreError) in try evictor.spareRoom() }
+        ) { [cache] () throws(StoreError) in try FileImport.spareRoom(in: cache) }
     }
 
     /// The reason why a resource does not fit, or nil.
-    private func missingRoom(_ needed: Int64, _ room: Evictor.SpareRoom) -> String? {
+    private func missingRoom(_ needed: Int64, _ room: SpareRoom) -> String? {
         let (bytes, count) = state.withLock { ($0.plannedBytes, $0.plannedCount) }
         if let left = room.bytes.map({ max(0, $0 - bytes) }), needed > left {
             return "the store has no room for it: it may need \(needed) bytes, and \(left) are left; an adoption evicts nothing"
@@ -184,7 +184,7 @@ package final class Adoption: Sendable {
             }
             progress(now)
         }
-        FileImport(engine: cache.engine, request: request, cancellation: cancellation, progress: report) { [self] result in
+        FileImport.start(request, in: cache, cancellation, report) { [self] result in
             lane.post { [self] in
                 switch result {
                 case .success(let file): end(resource, .taken(bytes: file.bytes, length: resource.length))
@@ -192,7 +192,7 @@ package final class Adoption: Sendable {
                 case .failure(let error): end(resource, .failed(error.message))
                 }
             }
-        }.start()
+        }
     }
 
     /// Whether the other resources would fail, too.

@@ -1,4 +1,4 @@
-import SpoolAdoption
+import Spool
 import SpoolCore
 import SpoolLibc
 import SpoolSystem

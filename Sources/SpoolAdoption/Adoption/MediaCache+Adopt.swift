@@ -1,3 +1,4 @@
+public import Spool
 public import SpoolCore
 
 extension MediaCache {

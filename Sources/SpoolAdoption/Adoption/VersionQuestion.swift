@@ -1,3 +1,4 @@
+import Spool
 import SpoolCore
 import SpoolSystem
 

@@ -1,4 +1,5 @@
 import Spool
+import SpoolAdoption
 import SpoolCore
 import SpoolSystem
 

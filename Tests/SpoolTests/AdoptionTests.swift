@@ -1,5 +1,6 @@
 import Foundation
 import Spool
+import SpoolAdoption
 import SpoolCore
 import SpoolStore
 import SpoolSystem
