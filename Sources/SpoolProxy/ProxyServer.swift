@@ -198,11 +198,11 @@ public final class ProxyServer: LoopbackEndpoint {
                     cache: cache, rules: rules, pages: nil, prefix: prefix, sites: sites, loops: guards, site: nil,
                     manifests: manifests, strangers: strangers, visit: settings, wallNow: { time.wallNow })
             })
-        return ProxyVisit(token: token, server: self, visits: visits)
+        return ProxyVisit(token: token, visits: visits) { self.url(for: $0, token: token, host: $1) }
     }
 
     /// Returns the URL by which the player with this token gets the resource.
-    func url(for original: String, token: String, host: String?) -> String? {
+    private func url(for original: String, token: String, host: String?) -> String? {
         (host ?? hosts.first).flatMap { baseURL(host: $0, token: token) }.flatMap { rules.proxied(original, prefix: $0) }
     }
 
@@ -216,7 +216,7 @@ public final class ProxyServer: LoopbackEndpoint {
         guard let visits = known else { return nil }
         let (token, word) = (cache.environment.random.word(), cache.environment.random.word())
         visits.begin(token, Array(repeating: EchoHandler(word: word), count: loopCount))
-        return ProxyEcho(word: word, token: token, server: self, visits: visits)
+        return ProxyEcho(word: word, token: token, visits: visits) { self.baseURL(host: $0, token: token) }
     }
 
     /// Closes the listener and every connection, and returns once that is done. Idempotent. The
@@ -292,7 +292,7 @@ public final class ProxyServer: LoopbackEndpoint {
 
     private func baseURL(host: String) -> String? { baseURL(host: host, token: options.token) }
 
-    func baseURL(host: String, token: String?) -> String? {
+    private func baseURL(host: String, token: String?) -> String? {
         guard let port = state.withLock({ $0.port }) else { return nil }
         let host = host.contains(":") ? "[\(host)]" : host
         return "http://\(host):\(port)" + (token.map { "/\($0)/" } ?? "/")

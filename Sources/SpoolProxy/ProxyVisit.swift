@@ -1,27 +1,7 @@
 import Spool
-package import SpoolCore
+import SpoolCore
 import SpoolServer
 import SpoolSystem
-
-/// The settings of one player, for every resource that it gets through the proxy.
-package struct VisitSettings: Sendable {
-    /// Returns the key of a resource, or nil for the cache's own.
-    package var key: @Sendable (_ url: String) -> ResourceKey?
-    /// Returns the fields for the origin requests of a resource.
-    package var requestFields: @Sendable (_ url: String) -> HTTPFields
-    /// The networks that the requests may use, or nil for all.
-    package var access: NetworkAccess?
-
-    /// Creates settings.
-    package init(
-        key: @escaping @Sendable (_ url: String) -> ResourceKey? = { _ in nil },
-        requestFields: @escaping @Sendable (_ url: String) -> HTTPFields = { _ in HTTPFields() }, access: NetworkAccess? = nil
-    ) {
-        self.key = key
-        self.requestFields = requestFields
-        self.access = access
-    }
-}
 
 /// A player with settings of its own. It reaches the proxy by a random token of its own, so that
 /// the segments of its playlists have the same settings.
@@ -29,13 +9,14 @@ package struct VisitSettings: Sendable {
 /// The URLs serve as long as the visit lives.
 package final class ProxyVisit: Sendable {
     private let token: String
-    private let server: ProxyServer
     private let visits: ProxyVisits
+    private let proxied: @Sendable (_ url: String, _ host: String?) -> String?
 
-    init(token: String, server: ProxyServer, visits: ProxyVisits) {
+    /// - Parameter proxied: Returns the URL of a resource below the token at one of the proxy's hosts.
+    init(token: String, visits: ProxyVisits, proxied: @escaping @Sendable (_ url: String, _ host: String?) -> String?) {
         self.token = token
-        self.server = server
         self.visits = visits
+        self.proxied = proxied
     }
 
     deinit { visits.end(token) }
@@ -44,7 +25,7 @@ package final class ProxyVisit: Sendable {
     /// and for a resource that it does not serve.
     ///
     /// - Parameter host: One of the proxy's `hosts`, or nil for the best one.
-    package func url(for original: String, host: String? = nil) -> String? { server.url(for: original, token: token, host: host) }
+    package func url(for original: String, host: String? = nil) -> String? { proxied(original, host) }
 }
 
 /// A path of the proxy that answers with a word, for as long as this object lives.
@@ -52,20 +33,21 @@ package final class ProxyEcho: Sendable {
     /// The body of the answer.
     package let word: String
     private let token: String
-    private let server: ProxyServer
     private let visits: ProxyVisits
+    private let place: @Sendable (_ host: String) -> String?
 
-    init(word: String, token: String, server: ProxyServer, visits: ProxyVisits) {
+    /// - Parameter place: Returns the URL of the path at one of the proxy's hosts.
+    init(word: String, token: String, visits: ProxyVisits, place: @escaping @Sendable (_ host: String) -> String?) {
         self.word = word
         self.token = token
-        self.server = server
         self.visits = visits
+        self.place = place
     }
 
     deinit { visits.end(token) }
 
     /// Returns the URL of the path at one of the proxy's `hosts`, or nil while it does not listen.
-    package func url(host: String) -> String? { server.baseURL(host: host, token: token) }
+    package func url(host: String) -> String? { place(host) }
 }
 
 /// Answers every request with a word.
@@ -96,12 +78,12 @@ final class ProxyVisits: Sendable {
 
 /// Sends each request on one loop to the router of its token.
 final class VisitRouter: Handler {
-    private let main: ProxyRouter
+    private let main: any Handler
     private let mainPrefix: String
     private let visits: ProxyVisits
     private let loop: Int
 
-    init(main: ProxyRouter, mainPrefix: String, visits: ProxyVisits, loop: Int) {
+    init(main: any Handler, mainPrefix: String, visits: ProxyVisits, loop: Int) {
         self.main = main
         self.mainPrefix = mainPrefix
         self.visits = visits
