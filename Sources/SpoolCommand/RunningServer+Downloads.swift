@@ -54,7 +54,7 @@ extension RunningServer {
 
     private func changed(_ verb: String, _ words: [String: String]) throws -> Bool {
         let query = words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.percentEncoded)" }.joined(separator: "&")
-        guard let changed = try post("\(verb)?\(query)")["changed"]?.integer else { throw incomprehensible }
-        return changed != 0
+        guard let changed = try post("\(verb)?\(query)")["changed"] else { throw incomprehensible }
+        return changed.isTrue
     }
 }

@@ -52,7 +52,7 @@ extension RunningServer {
     ///
     /// - Returns: The result, or nil when no byte of the resource is stored.
     func repair(_ key: ResourceKey, progress: (Int64) -> Void) throws -> Verification? {
-        let end = try follow(begin("repair", ["key": key.string]), progress)
+        let end = try follow(begin("verify", ["key": key.string]), progress)
         guard let stored = end["stored"]?.integer else { throw incomprehensible }
         guard stored != 0 else { return nil }
         guard let sound = end["sound"]?.integer, let unchecked = end["unchecked"]?.integer, let damaged = end["damaged"]?.string else {

@@ -120,10 +120,10 @@ struct RunningServer {
     ///
     /// - Returns: False when the key was in that state already.
     func setPinned(_ key: ResourceKey, _ isPinned: Bool) throws -> Bool {
-        guard let changed = try post("\(isPinned ? "pin" : "unpin")?key=\(key.string.percentEncoded)")["changed"]?.integer else {
+        guard let changed = try post("\(isPinned ? "pin" : "unpin")?key=\(key.string.percentEncoded)")["changed"] else {
             throw incomprehensible
         }
-        return changed != 0
+        return changed.isTrue
     }
 
     /// Returns the reason why the server does not store a resource. Returns nil when it stores the
@@ -196,12 +196,17 @@ struct RunningServer {
         let status = answer.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
         let body = answer.firstRange(of: "\r\n\r\n").map { String(answer[$0.upperBound...]) } ?? ""
         guard status == 200 else {
-            // The body is `502 Bad Gateway: reason`. The status does not help a person.
-            let line = body.split(separator: "\n").first.map(String.init) ?? "\(status)"
-            let why = line.firstRange(of: ": ").map { String(line[$0.upperBound...]) } ?? line
+            let why = JSON(text: body)?["error"]?.string ?? Self.reason(inPlainText: body) ?? "\(status)"
             if status == 409 { throw CacheError(.exists, why) }
             throw Failure("the server at \(publicAddress) refuses: \(why)", .inputOutput)
         }
         return body
+    }
+
+    /// Returns the reason in a refusal of the proxy itself, which is `502 Bad Gateway: reason`. The
+    /// status does not help a person.
+    private static func reason(inPlainText body: String) -> String? {
+        guard let line = body.split(separator: "\n").first else { return nil }
+        return line.firstRange(of: ": ").map { String(line[$0.upperBound...]) } ?? String(line)
     }
 }

@@ -4,35 +4,6 @@ package import SpoolProxy
 import SpoolServer
 import SpoolSystem
 
-/// The options of the pages and commands of a proxy.
-package struct DashboardOptions: Sendable {
-    /// The token for commands at `/_spool/api/` (POST) from programs on this machine, or nil to
-    /// disable commands.
-    package var commandToken: String?
-    /// The tracks that the status page offers to play.
-    package var demoTracks: [DemoTrack] = []
-    /// The address of the switches of a demo's origin (`http://127.0.0.1:8082`), or nil. The status
-    /// page may ask it.
-    package var demoSwitches: String?
-
-    /// Creates the options of a page that only shows.
-    package init() {}
-}
-
-/// A track to play on the status page.
-package struct DemoTrack: Hashable, Sendable {
-    /// The title that the page shows.
-    package var title: String
-    /// The original URL.
-    package var url: String
-
-    /// Creates a track.
-    package init(title: String, url: String) {
-        self.title = title
-        self.url = url
-    }
-}
-
 /// The status page, the reports and the commands of a program that runs a proxy.
 ///
 /// ```swift
@@ -77,16 +48,16 @@ package final class Dashboard: Sendable {
 
     /// Returns the pages of a proxy that starts.
     package func pages(at place: ProxyPlace) -> any OwnPages {
-        let actions =
+        let pageDoor =
             options.commandToken == nil || isOfSite
-            ? nil : PageActions(cache: cache, cookiePath: place.prefix + path) { place.playPath($0) != nil }
-        let events = PageEvents(cache: cache, notices: notices) { actions?.jobChanges ?? 0 }
-        actions?.onChange { [weak events] in events?.changed() }
-        let admin = options.commandToken.map { token in
-            AdminAPI(cache: cache, token: token, notices: notices, actions: actions, changed: { events.changed() })
-        }
+            ? nil : PageDoor(time: cache.environment.time, random: cache.environment.random, cookiePath: place.prefix + path)
+        let jobs = ControlJobs()
+        let events = PageEvents(cache: cache, notices: notices) { jobs.changes }
+        let control = Control(
+            cache: cache, notices: notices, jobs: jobs, serves: { place.playPath($0) != nil }, makeLink: pageDoor.map { $0.makeLink },
+            changed: { events.changed() })
         return DashboardPages(
-            cache: cache, listing: listing, options: options, secret: secret, actions: actions, admin: admin, place: place,
-            traffic: traffic, events: events)
+            listing: listing, options: options, secret: secret, control: control, pageDoor: pageDoor, place: place, traffic: traffic,
+            events: events)
     }
 }

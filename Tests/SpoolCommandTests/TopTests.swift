@@ -12,8 +12,8 @@ struct TopTests {
         {"statistics":{"fetchedBytes":\(fetched),"originRequests":3,"bytesFromStore":3000,"bytesFromOrigin":1000,"readers":9,"hitRatio":0.75\(sent)},
          "store":{"resources":2,"bytes":5368709120,"quotaBytes":10737418240,"minimumFreeBytes":null,"freeBytes":null,"writable":true},
          "readers":4,"fetches":1,"activeResources":3,"active":[
-         {"key":"http://a.example/film.mp4","length":1000,"storedBytes":\(storedBytes),"stored":[[0,\(storedBytes)]],"readers":1,"fetches":1,"because":null},
-         {"key":"http://b.example/other.mp4","length":null,"storedBytes":0,"stored":[],"readers":3,"fetches":0,"because":"it is \\u001b[2Jlarge"}]\(extra)}
+         {"key":"http://a.example/film.mp4","length":1000,"storedBytes":\(storedBytes),"stored":[[0,\(storedBytes)]],"readers":1,"fetches":1,"notStored":null},
+         {"key":"http://b.example/other.mp4","length":null,"storedBytes":0,"stored":[],"readers":3,"fetches":0,"notStored":"it is \\u001b[2Jlarge"}]\(extra)}
         """
     }
 

@@ -49,7 +49,7 @@ import Testing
         let world = try world()
         defer { world.stop() }
         let fields: HTTPFields = ["Authorization": "Bearer command"]
-        for (verb, changed) in [("pin", 1), ("pin", 0), ("unpin", 1), ("unpin", 0)] {
+        for (verb, changed) in [("pin", true), ("pin", false), ("unpin", true), ("unpin", false)] {
             #expect(try post(world.connect(), "/_spool/api/\(verb)?key=song", fields).text == "{\"changed\":\(changed)}")
         }
         #expect(try post(world.connect(), "/_spool/api/pin", fields).status == 400)
@@ -66,6 +66,24 @@ import Testing
         #expect(try world.get(film.target).body == film.allBytes)
         #expect(try reason() == #"{"because":"the origin forbids it (Cache-Control: no-store)"}"#)
         #expect(try post(world.connect(), "/_spool/api/not-stored", fields).status == 400)
+    }
+
+    @Test func `a program follows a job to its end and reads the outcome once`() throws {
+        let film = VirtualResource.film()
+        let world = try ProxyWorld([film], dashboard: { $0.commandToken = "command" })
+        defer { world.stop() }
+        let fields: HTTPFields = ["Authorization": "Bearer command"]
+        #expect(try world.get(film.target).body == film.allBytes)
+        try world.wait(for: film.url) { $0.isComplete && $0.fetches == 0 }
+        #expect(try post(world.connect(), "/_spool/api/verify?key=\(film.url)", fields).text == #"{"job":1}"#)
+        let end = try post(world.connect(), "/_spool/api/job?id=1&after=0", fields)
+        #expect(end.text.hasPrefix(#"{"running":0,"done":"#) && end.text.contains(#""damaged":"","repaired":0"#), "\(end.text)")
+        #expect(try post(world.connect(), "/_spool/api/job?id=1&after=0", fields).status == 404)
+        #expect(try post(world.connect(), "/_spool/api/cancel?id=1", fields).status == 404)
+        // These are for the page alone.
+        for verb in ["fetch", "preload", "pause", "resume"] {
+            #expect(try post(world.connect(), "/_spool/api/\(verb)?url=\(film.url)&id=1", fields).status == 404, "\(verb)")
+        }
     }
 
     @Test func `without a command token every command is refused`() throws {

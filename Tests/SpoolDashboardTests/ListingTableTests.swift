@@ -1,13 +1,16 @@
 import Spool
 import SpoolCore
 import SpoolDashboard
+import SpoolStore
 import Testing
 
 /// Tests which resources a window of the list has, and in which order.
 @Suite struct ListingTableTests {
     private static func entry(_ url: String, _ length: Int64?, _ stored: Int64, used: Int64) -> ListingTable.Entry {
         ListingTable.Entry(
-            key: ResourceKey(normalized: url), url: url, length: length, storedBytes: stored, lastAccess: Timestamp(nanoseconds: used))
+            StoredSummary(
+                key: ResourceKey(normalized: url), url: url, length: length, storedBytes: stored,
+                lastAccess: Timestamp(nanoseconds: used)))
     }
 
     private var table = ListingTable(

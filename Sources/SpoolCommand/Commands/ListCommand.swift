@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDashboard
 
 /// `spool ls`: lists the stored resources.
 struct ListCommand: Command {
@@ -108,7 +109,7 @@ struct ListCommand: Command {
     }
 
     private func objects(_ page: [ResourceStatus], _ groups: PresentationGroups, isFirst: Bool) -> String {
-        let text = page.map { "\n" + (groups[$0.key]?.json ?? $0.json) }.joined(separator: ",")
+        let text = page.map { "\n" + (groups[$0.key]?.json ?? $0.json().text) }.joined(separator: ",")
         return isFirst ? text : "," + text
     }
 
@@ -143,33 +144,5 @@ extension ResourceStatus {
 
     var lengthText: String {
         representation.length.map(ByteCount.text) ?? "?"
-    }
-
-    /// The status as one JSON object. Times are in seconds since 1970. Ranges are pairs of the
-    /// first offset and the one after the last.
-    var json: String {
-        JSON.object([
-            ("key", .string(key.string)), ("url", .string(url)), ("length", JSON(representation.length)),
-            ("type", JSON(representation.contentType)), ("validator", JSON(representation.validator.text)),
-            ("validatorIsStrong", .bool(representation.validator.isStrong)), ("fetchedAt", .integer(representation.responseTime.seconds)),
-            ("lastAccess", JSON(lastAccess?.seconds)), ("pinned", .bool(isPinned)), ("complete", .bool(isComplete)),
-            ("storedBytes", .integer(stored.totalBytes)), ("notStored", JSON(notStoredBecause)), ("stored", stored.json),
-        ]).text
-    }
-}
-
-extension ByteRangeSet {
-    /// The ranges as pairs of the first offset and the one after the last.
-    var json: JSON { .array(ranges.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) }) }
-}
-
-extension Validator {
-    /// The validator in HTTP form, if there is one.
-    var text: String? {
-        switch self {
-        case .strong(let entityTag), .weak(let entityTag): entityTag
-        case .lastModified(let time, _): HTTPDate.format(time)
-        case .none: nil
-        }
     }
 }

@@ -55,7 +55,7 @@ struct StatCommand: Command {
                 url: key.string)
         }
         status.notStoredBecause = reason
-        let text = isJSON ? (presentation?.json ?? status.json) + "\n" : description(status) + (presentation?.description ?? "")
+        let text = isJSON ? (presentation?.json ?? status.json().text) + "\n" : description(status) + (presentation?.description ?? "")
         try OutputStream.output.write(text)
         return .success
     }

@@ -66,7 +66,7 @@ extension TopSample.Resource {
         stored = ByteRangeSet(ranges ?? [])
         readers = json["readers"]?.integer ?? 0
         fetches = json["fetches"]?.integer ?? 0
-        notStoredBecause = json["because"]?.string
+        notStoredBecause = json["notStored"]?.string
     }
 }
 

@@ -1,4 +1,5 @@
 package import SpoolCore
+package import SpoolStore
 
 /// A question about the list of all resources: a search, an order and a window.
 package struct ListingQuery: Hashable, Sendable {
@@ -48,31 +49,27 @@ package struct ListingQuery: Hashable, Sendable {
 package struct ListingTable {
     /// A resource of the table.
     package struct Entry {
-        /// The identity of the resource.
-        package let key: ResourceKey
+        var summary: StoredSummary
         /// The key in lower case, with percent-encoded characters decoded: the text that is
         /// searched.
         let text: String
-        /// The last part of the path of `text`.
+        /// The last part of the path of the URL in the same form.
         let name: String
-        var length: Int64?
-        var storedBytes: Int64
-        var lastAccess: Timestamp
 
         /// Creates an entry.
-        package init(key: ResourceKey, url: String, length: Int64?, storedBytes: Int64, lastAccess: Timestamp) {
-            self.key = key
-            text = key.string.percentDecodedLeniently.lowercased()
-            let path = url.prefix { $0 != "?" && $0 != "#" }
+        package init(_ summary: StoredSummary) {
+            self.summary = summary
+            text = summary.key.string.percentDecodedLeniently.lowercased()
+            let path = summary.url.prefix { $0 != "?" && $0 != "#" }
             name = (path.split(separator: "/").last ?? path).percentDecodedLeniently.lowercased()
-            self.length = length
-            self.storedBytes = length.map { min($0, storedBytes) } ?? storedBytes
-            self.lastAccess = lastAccess
         }
+
+        /// The stored bytes of the resource. Whole blocks of the disk may be more than all of it.
+        fileprivate var storedBytes: Int64 { summary.length.map { min($0, summary.storedBytes) } ?? summary.storedBytes }
 
         /// The stored part of the length, or -1 while the length is unknown.
         fileprivate var share: Double {
-            guard let length else { return -1 }
+            guard let length = summary.length else { return -1 }
             return length == 0 ? 1 : Double(storedBytes) / Double(length)
         }
     }
@@ -117,14 +114,14 @@ package struct ListingTable {
             if selections.count >= Self.keptSelections { selections.removeFirst() }
             selections.append((selection, positions))
         }
-        return (positions.dropFirst(max(0, query.offset)).prefix(max(0, query.limit)).map { entries[$0].key }, positions.count)
+        return (positions.dropFirst(max(0, query.offset)).prefix(max(0, query.limit)).map { entries[$0].summary.key }, positions.count)
     }
 
     private func find(_ selection: Selection) -> [Int] {
         let words = selection.search.lowercased().split(separator: " ").prefix(Self.wordLimit)
         let found = entries.indices.filter { index in
             let entry = entries[index]
-            return words.allSatisfy { entry.text.contains($0) } && !selection.without.contains(entry.key)
+            return words.allSatisfy { entry.text.contains($0) } && !selection.without.contains(entry.summary.key)
         }
         let sorted = found.sorted { precedes(entries[$0], entries[$1], selection.order) }
         return selection.isDescending ? sorted.reversed() : sorted
@@ -132,16 +129,16 @@ package struct ListingTable {
 
     private func precedes(_ a: Entry, _ b: Entry, _ order: ListingQuery.Order) -> Bool {
         switch order {
-        case .key: a.key < b.key
-        case .name: a.name == b.name ? a.key < b.key : a.name < b.name
-        case .size: precedes(a, b, by: { $0.length ?? $0.storedBytes })
+        case .key: a.summary.key < b.summary.key
+        case .name: a.name == b.name ? a.summary.key < b.summary.key : a.name < b.name
+        case .size: precedes(a, b, by: { $0.summary.length ?? $0.storedBytes })
         case .share: precedes(a, b, by: \.share)
-        case .used: precedes(a, b, by: \.lastAccess.nanoseconds)
+        case .used: precedes(a, b, by: \.summary.lastAccess.nanoseconds)
         }
     }
 
     private func precedes(_ a: Entry, _ b: Entry, by value: (Entry) -> some Comparable) -> Bool {
         let (first, second) = (value(a), value(b))
-        return first == second ? a.key < b.key : first < second
+        return first == second ? a.summary.key < b.summary.key : first < second
     }
 }

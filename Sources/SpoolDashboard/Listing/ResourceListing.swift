@@ -146,18 +146,19 @@ package final class ResourceListing: Sendable {
     private func table(_ stored: [ListingTable.Entry], isTruncated: Bool) -> ListingTable {
         var entries = stored
         let live = cache.liveStatuses
-        let places = Dictionary(entries.indices.map { (entries[$0].key, $0) }, uniquingKeysWith: { first, _ in first })
+        let places = Dictionary(entries.indices.map { (entries[$0].summary.key, $0) }, uniquingKeysWith: { first, _ in first })
         let wallNow = cache.environment.time.wallNow
         for status in live {
             guard let representation = status.representation else { continue }
             let bytes = status.stored?.totalBytes ?? 0
             if let place = places[status.key] {
-                entries[place].length = representation.length
-                entries[place].storedBytes = bytes
+                entries[place].summary.length = representation.length
+                entries[place].summary.storedBytes = bytes
             } else if entries.count < Self.resourceLimit {
                 entries.append(
                     ListingTable.Entry(
-                        key: status.key, url: status.url, length: representation.length, storedBytes: bytes, lastAccess: wallNow))
+                        StoredSummary(
+                            key: status.key, url: status.url, length: representation.length, storedBytes: bytes, lastAccess: wallNow)))
             }
         }
         return ListingTable(entries, isTruncated: isTruncated)
@@ -201,14 +202,6 @@ package final class ResourceListing: Sendable {
                 total: found.total, isTruncated: found.isTruncated, storedBytes: try store.totalSizeBytes(), matching: found.matching,
                 resources: resources, named: named)
         }
-    }
-}
-
-extension ListingTable.Entry {
-    fileprivate init(_ summary: StoredSummary) {
-        self.init(
-            key: summary.key, url: summary.url.withoutUserinfo, length: summary.length, storedBytes: summary.storedBytes,
-            lastAccess: summary.lastAccess)
     }
 }
 

@@ -19,7 +19,7 @@ package struct CacheReport: Sendable {
     /// Whether this process writes to the store.
     package var isWritable: Bool
     /// The resources with readers or fetches, at most as many as were asked for, by their keys.
-    package var active: [Active]
+    package var active: [ResourceStatus.Live]
     /// The number of resources with readers or fetches.
     package var activeCount: Int
     /// The current readers of all resources.
@@ -28,17 +28,6 @@ package struct CacheReport: Sendable {
     package var fetches: Int
     /// The counts of the servers that are asked before origins.
     package var tiers: [TierReport]
-
-    /// A resource with readers or fetches. Its origin may not have answered yet.
-    package struct Active: Sendable {
-        package var key: ResourceKey
-        /// The length in bytes, or nil while it is unknown.
-        package var length: Int64?
-        package var stored: ByteRangeSet
-        package var readers: Int
-        package var fetches: Int
-        package var notStoredBecause: String?
-    }
 }
 
 extension CacheReport {
@@ -53,14 +42,10 @@ extension CacheReport {
         let (statistics, limits) = (cache.statistics, StorageLimits.current(of: cache))
         let tiers = cache.environment.tiers.map(\.report)
         cache.onIndexLane(nil, done) { [store = cache.store, keeper = HistoryKeeper.of(cache)] () throws(StoreError) in
-            var active: [CacheReport.Active] = []
-            for live in shown {
-                // A session that has just begun reads the index as well.
-                let stored = if let stored = live.stored { stored } else { try store.lookup(live.key)?.spans ?? ByteRangeSet() }
-                active.append(
-                    CacheReport.Active(
-                        key: live.key, length: live.representation?.length, stored: stored, readers: live.readers, fetches: live.fetches,
-                        notStoredBecause: live.passReason?.description))
+            var active = Array(shown)
+            // A session that has just begun reads the index as well.
+            for index in active.indices where active[index].stored == nil {
+                active[index].stored = try store.lookup(active[index].key)?.spans
             }
             return CacheReport(
                 statistics: statistics, days: try keeper.days(with: statistics), storedBytes: try store.totalSizeBytes(),

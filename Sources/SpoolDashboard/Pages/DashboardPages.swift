@@ -6,60 +6,75 @@ import SpoolSystem
 
 /// The pages of a running proxy, under `/_spool/`.
 final class DashboardPages: OwnPages {
-    let cache: MediaCache
+    private let cache: MediaCache
     /// The list of the cache's resources.
-    let listing: ResourceListing
-    let options: DashboardOptions
+    private let listing: ResourceListing
+    private let options: DashboardOptions
     /// The first segment of every path here, where a site's scripts could request the pages too, or
     /// nil for none.
     private let secret: String?
-    /// The actions of the page, or nil where a program has its own way to change the store.
-    private let actions: PageActions?
-    /// The commands of programs, or nil without a token for them.
-    private let admin: AdminAPI?
-    let place: ProxyPlace
+    private let control: Control
+    /// The door of the page to the commands, or nil where the page takes none.
+    private let pageDoor: PageDoor?
+    /// The door of programs to the commands, or nil without a token for them.
+    private let programDoor: ProgramDoor?
+    private let place: ProxyPlace
     /// The traffic of the last hour.
     private let traffic: RecentTrafficRecord
     /// The events of the page.
     private let events: PageEvents
 
     init(
-        cache: MediaCache, listing: ResourceListing, options: DashboardOptions, secret: String?, actions: PageActions?, admin: AdminAPI?,
-        place: ProxyPlace, traffic: RecentTrafficRecord, events: PageEvents
+        listing: ResourceListing, options: DashboardOptions, secret: String?, control: Control, pageDoor: PageDoor?, place: ProxyPlace,
+        traffic: RecentTrafficRecord, events: PageEvents
     ) {
-        self.cache = cache
+        cache = control.cache
         self.listing = listing
         self.options = options
         self.secret = secret
-        self.actions = actions
-        self.admin = admin
+        self.control = control
+        self.pageDoor = pageDoor
+        programDoor = options.commandToken.map { ProgramDoor(control: control, token: $0) }
         self.place = place
         self.traffic = traffic
         self.events = events
     }
 
-    /// A page or a report: its name, and the answer.
-    typealias Page = @Sendable (_ pages: DashboardPages, _ query: Substring, Exchange) -> Void
+    /// A page or a report.
+    struct Page: Sendable {
+        /// The parameters of its query.
+        var parameters: [String] = []
+        /// Whether `docs/openapi.json` describes it for scripts.
+        var isDocumented = false
+        /// Whether it has no secret in its path, because its answer contains nothing.
+        var isOpen = false
+        var answer: @Sendable (_ pages: DashboardPages, _ query: Substring, Exchange) -> Void
+    }
 
     /// The pages and reports by their names.
     static let pages: [String: Page] = [
-        "": { pages, _, exchange in exchange.respond(pages.statusPage) },
-        "status.js": { _, _, exchange in exchange.respond(script(StatusScript.text)) },
-        "actions.js": { _, _, exchange in exchange.respond(script(ActionsScript.text)) },
-        "plots.js": { _, _, exchange in exchange.respond(script(PlotsScript.text)) },
-        "demo.js": { _, _, exchange in exchange.respond(script(DemoScript.text)) },
-        "list.js": { _, _, exchange in exchange.respond(script(ListScript.text)) },
-        "events.js": { _, _, exchange in exchange.respond(script(EventsScript.text)) },
-        "live.js": { _, _, exchange in exchange.respond(script(LiveScript.text)) },
-        "icon.svg": { _, _, exchange in exchange.respond(Response(200, fields: iconFields, body: .bytes(Array(icon.utf8)))) },
-        "api/resources": { pages, query, exchange in ResourceReport(pages).respond(to: Query(query), on: exchange) },
-        "api/events": { pages, _, exchange in pages.events.respond(to: exchange.request, on: exchange) },
-        "api/status": { pages, _, exchange in
+        "": Page { pages, _, exchange in exchange.respond(pages.statusPage) },
+        "status.js": script(StatusScript.text),
+        "actions.js": script(ActionsScript.text),
+        "plots.js": script(PlotsScript.text),
+        "demo.js": script(DemoScript.text),
+        "list.js": script(ListScript.text),
+        "events.js": script(EventsScript.text),
+        "live.js": script(LiveScript.text),
+        "icon.svg": Page { _, _, exchange in exchange.respond(Response(200, fields: iconFields, body: .bytes(Array(icon.utf8)))) },
+        "health": Page(isDocumented: true, isOpen: true) { _, _, exchange in
+            exchange.respond(Response(200, fields: healthFields, body: .bytes(Array("ok\n".utf8))))
+        },
+        "api/resources": Page(parameters: ResourceReport.parameters, isDocumented: true) { pages, query, exchange in
+            ResourceReport(pages.cache, pages.listing, pages.options, at: pages.place).respond(to: Query(query), on: exchange)
+        },
+        "api/events": Page(isDocumented: true) { pages, _, exchange in pages.events.respond(to: exchange.request, on: exchange) },
+        "api/status": Page(isDocumented: true) { pages, _, exchange in
             pages.report(exchange) { [traffic = pages.traffic] in
                 Response(200, fields: JSON.fields, body: .bytes(StatusReport.json($0, traffic.value).bytes))
             }
         },
-        "metrics": { pages, _, exchange in
+        "metrics": Page(isDocumented: true) { pages, _, exchange in
             pages.report(exchange) { [loops = pages.place.loops] in
                 Response(200, fields: StatusReport.metricFields, body: .bytes(Array(StatusReport.metrics($0, loops).utf8)))
             }
@@ -67,30 +82,27 @@ final class DashboardPages: OwnPages {
     ]
 
     func respond(to path: String, on exchange: Exchange) {
-        // Programs that check whether the server runs need no secret. The answer has none.
-        if path.prefix(while: { $0 != "?" }) == "health" {
-            return exchange.respond(Response(200, fields: Self.healthFields, body: .bytes(Array("ok\n".utf8))))
-        }
-        guard let (name, query) = inside(path) else {
+        let (whole, query) = Self.split(path)
+        if let page = Self.pages[String(whole)], page.isOpen { return page.answer(self, query, exchange) }
+        guard let name = inside(whole) else {
             return exchange.respond(
                 .error(403, "this page has an address of its own, which 'spool serve' prints on a terminal and serve.json has"))
         }
-        if let actions, name.hasPrefix(PageActions.path) {
-            return actions.respond(to: exchange.request, name: name.dropFirst(PageActions.path.count), query: query, on: exchange)
-        }
+        if let pageDoor, name.hasPrefix(PageDoor.path) { return pageDoor.respond(to: exchange.request, name, query, control, on: exchange) }
         guard let page = Self.pages[String(name)] else {
             return exchange.respond(.error(404, "there is no page '/_spool/\(name)'; the status page is /_spool/"))
         }
-        page(self, query, exchange)
+        page.answer(self, query, exchange)
     }
 
     func act(on path: String, exchange: Exchange) -> Bool {
-        if let actions, let (name, query) = inside(path), name.hasPrefix(PageActions.path) {
-            actions.respond(to: exchange.request, name: name.dropFirst(PageActions.path.count), query: query, on: exchange)
+        let (whole, query) = Self.split(path)
+        if let pageDoor, let name = inside(whole), name.hasPrefix(PageDoor.path) {
+            pageDoor.respond(to: exchange.request, name, query, control, on: exchange)
             return true
         }
-        admin?.respond(to: exchange.request, path: path, on: exchange)
-        return admin != nil
+        programDoor?.respond(to: exchange.request, whole, query, on: exchange)
+        return programDoor != nil
     }
 
     func note(_ refusal: String) { events.note(refusal) }
@@ -102,15 +114,17 @@ final class DashboardPages: OwnPages {
 
     func end() { events.end() }
 
-    /// Returns the name and the query behind the secret, or nil without the secret.
-    private func inside(_ path: String) -> (name: Substring, query: Substring)? {
-        var name = path.prefix { $0 != "?" }
-        let query = path.dropFirst(name.count + 1)
-        guard let secret else { return (name, query) }
+    private static func split(_ path: String) -> (name: Substring, query: Substring) {
+        let name = path.prefix { $0 != "?" }
+        return (name, path.dropFirst(name.count + 1))
+    }
+
+    /// Returns the name behind the secret, or nil without the secret.
+    private func inside(_ name: Substring) -> Substring? {
+        guard let secret else { return name }
         let end = name.firstIndex(of: "/") ?? name.endIndex
         guard constantTimeEqual(name[..<end], secret), end < name.endIndex else { return nil }
-        name = name[name.index(after: end)...]
-        return (name, query)
+        return name[name.index(after: end)...]
     }
 
     private var statusPage: Response {
@@ -121,8 +135,8 @@ final class DashboardPages: OwnPages {
         return Response(200, fields: fields, body: .bytes(Array(StatusPage.html.description.utf8)))
     }
 
-    private static func script(_ text: StaticString) -> Response {
-        Response(200, fields: scriptFields, body: .bytes(Array(text.description.utf8)))
+    private static func script(_ text: StaticString) -> Page {
+        Page { _, _, exchange in exchange.respond(Response(200, fields: scriptFields, body: .bytes(Array(text.description.utf8)))) }
     }
 
     /// The page runs its own scripts only, and loads nothing from other hosts.

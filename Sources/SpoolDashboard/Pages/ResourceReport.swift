@@ -19,14 +19,17 @@ struct ResourceReport: Sendable {
     /// The parameters of the query.
     static let parameters = ["search", "sort", "order", "offset", "limit", "without", "key", "url"]
 
-    private let pages: DashboardPages
+    private let cache: MediaCache
+    private let listing: ResourceListing
+    private let options: DashboardOptions
+    private let place: ProxyPlace
     /// The tracks of a demo with the keys of their resources.
     private let tracks: [(track: DemoTrack, key: ResourceKey)]
 
-    init(_ pages: DashboardPages) {
-        self.pages = pages
-        tracks = pages.options.demoTracks.prefix(Self.trackLimit).compactMap { track in
-            guard let key = try? pages.cache.key(for: track.url) else { return nil }
+    init(_ cache: MediaCache, _ listing: ResourceListing, _ options: DashboardOptions, at place: ProxyPlace) {
+        (self.cache, self.listing, self.options, self.place) = (cache, listing, options, place)
+        tracks = options.demoTracks.prefix(Self.trackLimit).compactMap { track in
+            guard let key = try? cache.key(for: track.url) else { return nil }
             return (track, key)
         }
     }
@@ -39,7 +42,7 @@ struct ResourceReport: Sendable {
             )
         }
         let (answer, loop) = (LoopConfined(exchange), exchange.loop)
-        pages.listing.page(listed) { result in loop.post { answer.value.respond(response(result, listed)) } }
+        listing.page(listed) { result in loop.post { answer.value.respond(response(result, listed)) } }
     }
 
     /// Returns the query for the list, or nil for one that can't be read.
@@ -60,7 +63,7 @@ struct ResourceReport: Sendable {
     /// Returns the key of the resource that a request names, or nil if it names none.
     private func namedKey(_ query: Query) -> ResourceKey? {
         if let key = query.key { return key }
-        guard let url = query["url"], let key = try? pages.cache.key(for: url) else { return nil }
+        guard let url = query["url"], let key = try? cache.key(for: url) else { return nil }
         return key
     }
 
@@ -79,31 +82,21 @@ struct ResourceReport: Sendable {
                 ("offset", .integer(Int64(query.offset))),
                 ("resources", .array(page.resources.map(json))),
                 ("named", page.named.dropFirst(tracks.count).first.flatMap { $0 }.map(json) ?? .null),
-                ("statistics", StatusReport.json(pages.cache.statistics)), ("demo", .array(demo)),
-                ("demoSwitches", pages.options.demoSwitches.map(JSON.string) ?? .null),
+                ("statistics", StatusReport.json(cache.statistics)), ("demo", .array(demo)),
+                ("demoSwitches", options.demoSwitches.map(JSON.string) ?? .null),
             ])
             return Response(200, fields: JSON.fields, body: .bytes(body.bytes))
         }
     }
 
     private func json(_ resource: ResourceStatus) -> JSON {
-        let ranges = resource.stored.ranges.prefix(Self.listedRanges)
-        return .object([
-            ("key", .string(resource.key.string)),
-            ("url", .string(resource.url)),
-            ("type", resource.representation.contentType.map(JSON.string) ?? .null),
-            ("length", resource.representation.length.map(JSON.integer) ?? .null),
-            ("stored", .array(ranges.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })),
-            ("storedBytes", .integer(resource.stored.totalBytes)),
-            ("complete", .bool(resource.isComplete)),
-            ("pinned", .bool(resource.isPinned)),
-            ("used", resource.lastAccess.map { .integer($0.nanoseconds / 1_000_000_000) } ?? .null),
-            ("readers", .integer(Int64(resource.readers))),
-            ("fetches", .integer(Int64(resource.fetches))),
-            ("because", resource.notStoredBecause.map(JSON.string) ?? .null),
-            ("play", play(resource.url)),
-        ])
+        resource.json(
+            ranges: Self.listedRanges,
+            [
+                ("readers", .integer(Int64(resource.readers))), ("fetches", .integer(Int64(resource.fetches))),
+                ("play", play(resource.url)),
+            ])
     }
 
-    private func play(_ url: String) -> JSON { pages.place.playPath(url).map(JSON.string) ?? .null }
+    private func play(_ url: String) -> JSON { place.playPath(url).map(JSON.string) ?? .null }
 }

@@ -33,7 +33,7 @@ enum StatusReport {
             ("readers", .integer(Int64(report.readers))),
             ("fetches", .integer(Int64(report.fetches))),
             ("activeResources", .integer(Int64(report.activeCount))),
-            ("active", .array(report.active.map(json))),
+            ("active", .array(report.active.map { $0.json(ranges: listedRanges) })),
         ] + tiers(of: report)
     }
 
@@ -78,21 +78,6 @@ enum StatusReport {
     private static func json(_ day: DayStatistics) -> JSON {
         .object([
             ("day", .string(day.day)), ("savedBytes", .integer(day.counts.savedBytes)), ("counts", json(day.counts)),
-        ])
-    }
-
-    private static func json(_ resource: CacheReport.Active) -> JSON {
-        .object([
-            ("key", .string(resource.key.string)),
-            ("length", resource.length.map(JSON.integer) ?? .null),
-            ("storedBytes", .integer(resource.stored.totalBytes)),
-            (
-                "stored",
-                .array(resource.stored.ranges.prefix(listedRanges).map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
-            ),
-            ("readers", .integer(Int64(resource.readers))),
-            ("fetches", .integer(Int64(resource.fetches))),
-            ("because", resource.notStoredBecause.map(JSON.string) ?? .null),
         ])
     }
 

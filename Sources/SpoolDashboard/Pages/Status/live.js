@@ -52,8 +52,8 @@ function takeActive(active) {
   const updated = resource => {
     const now = resource && changed.get(resource.key);
     if (!now) return resource;
-    const { length, stored, storedBytes, readers, fetches, because } = now;
-    return { ...resource, length, stored, storedBytes, readers, fetches, because, complete: length !== null && storedBytes >= length };
+    const { length, stored, storedBytes, readers, fetches, notStored } = now;
+    return { ...resource, length, stored, storedBytes, readers, fetches, notStored, complete: length !== null && storedBytes >= length };
   };
   for (const [index, resource] of rows.known) rows.known.set(index, updated(resource));
   for (const card of new Set([...cards.values(), ...(current ? [current] : [])])) {

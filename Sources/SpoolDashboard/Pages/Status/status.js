@@ -81,7 +81,7 @@ function facts(resource) {
   parts.push(plural(resource.stored.length, "range"));
   if (resource.pinned) parts.push("pinned");
   if (resource.readers > 0) parts.push(plural(resource.readers, "reader"));
-  if (resource.because) parts.push("not stored: " + resource.because);
+  if (resource.notStored) parts.push("not stored: " + resource.notStored);
   return parts.join(" · ");
 }
 

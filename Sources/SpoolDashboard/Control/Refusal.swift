@@ -3,8 +3,8 @@ import SpoolCore
 import SpoolProxy
 import SpoolServer
 
-/// The code of a refusal in the JSON of reports and of the page's actions: `code`, beside the
-/// sentence in `error`. Programs compare it; the sentence may change. `docs/openapi.json` lists
+/// The code of a refusal in the JSON of reports and of commands: `code`, beside the sentence in
+/// `error`. Programs compare it; the sentence may change. `docs/openapi.json` lists
 /// all.
 package enum RefusalCode: String, CaseIterable, Sendable {
     /// A parameter is missing or can't be read.
@@ -17,6 +17,8 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case notThePage
     /// The request comes from another machine.
     case notThisMachine
+    /// The request of a program comes from a browser, or lacks the token of this server.
+    case notAProgram
     /// The browser has not logged in, or its session is over.
     case notLoggedIn
     /// A login link was used or has expired.
@@ -42,7 +44,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
         case .invalidQuery: 400
         case .queryTooLong: 414
         case .hasBody: 413
-        case .notThePage, .notThisMachine, .notServed: 403
+        case .notThePage, .notThisMachine, .notAProgram, .notServed: 403
         case .notLoggedIn, .expired: 401
         case .unknownAction, .unknownJob, .notStored: 404
         case .tooMany, .closed: 503

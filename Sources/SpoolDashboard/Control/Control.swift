@@ -1,0 +1,27 @@
+import Spool
+import SpoolSystem
+
+/// What the commands of a running server work on.
+final class Control: Sendable {
+    let cache: MediaCache
+    let notices: NoticeBoard
+    let jobs: ControlJobs
+    /// Whether the proxy serves a URL.
+    let serves: @Sendable (_ url: String) -> Bool
+    /// Makes the secret of a login link for a browser. Nil where the page takes no actions.
+    let makeLink: (@Sendable () -> String)?
+    /// Called after each command, because it may have changed resources.
+    let changed: @Sendable () -> Void
+
+    init(
+        cache: MediaCache, notices: NoticeBoard, jobs: ControlJobs, serves: @escaping @Sendable (_ url: String) -> Bool,
+        makeLink: (@Sendable () -> String)?, changed: @escaping @Sendable () -> Void
+    ) {
+        self.cache = cache
+        self.notices = notices
+        self.jobs = jobs
+        self.serves = serves
+        self.makeLink = makeLink
+        self.changed = changed
+    }
+}

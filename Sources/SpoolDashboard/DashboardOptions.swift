@@ -1,0 +1,28 @@
+/// The options of the pages and commands of a proxy.
+package struct DashboardOptions: Sendable {
+    /// The token for commands at `/_spool/api/` (POST) from programs on this machine, or nil to
+    /// disable commands.
+    package var commandToken: String?
+    /// The tracks that the status page offers to play.
+    package var demoTracks: [DemoTrack] = []
+    /// The address of the switches of a demo's origin (`http://127.0.0.1:8082`), or nil. The status
+    /// page may ask it.
+    package var demoSwitches: String?
+
+    /// Creates the options of a page that only shows.
+    package init() {}
+}
+
+/// A track to play on the status page.
+package struct DemoTrack: Hashable, Sendable {
+    /// The title that the page shows.
+    package var title: String
+    /// The original URL.
+    package var url: String
+
+    /// Creates a track.
+    package init(title: String, url: String) {
+        self.title = title
+        self.url = url
+    }
+}
