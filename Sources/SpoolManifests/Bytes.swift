@@ -23,11 +23,41 @@ extension RandomAccessCollection<UInt8> {
 
     /// The bytes as text. Bytes that are no UTF-8 become replacement characters.
     var text: String { String(decoding: self, as: UTF8.self) }
+
+    /// The bytes as the text of a URL. If they are no UTF-8, each byte outside ASCII is
+    /// percent-encoded: a server reads that byte as if the player had sent it.
+    var urlText: String {
+        let text = text
+        return text.utf8.elementsEqual(self) ? text : percentEncoded { $0 > 0x7F }
+    }
+
+    /// The number of bytes before the text of a document: a byte order mark and white space.
+    var countBeforeText: Int {
+        let mark = begins(with: "\u{FEFF}") ? 3 : 0
+        return mark + dropFirst(mark).prefix(while: \.isXMLSpace).count
+    }
+
+    /// Whether the bytes begin with those of `text`, or `text` with the bytes.
+    func agrees(with text: StaticString) -> Bool {
+        text.withUTF8Buffer { text in zip(self, text).allSatisfy { $0 == $1 } }
+    }
 }
 
 extension [UInt8] {
     /// The index of the first `byte` at or behind `start`, if there is one.
     func firstIndex(of byte: UInt8, from start: Int) -> Int? { withUnsafeBytes { $0.firstIndex(of: byte, from: start) } }
+
+    /// The index of the first line feed or carriage return at or behind `start`, or the end.
+    func endOfLine(from start: Int) -> Int {
+        withUnsafeBytes { bytes in
+            var next = start
+            while let index = bytes.firstIndex(outside: 0x20...0x7E, from: next) {
+                if bytes[index] == .lineFeed || bytes[index] == .carriageReturn { return index }
+                next = index + 1
+            }
+            return bytes.count
+        }
+    }
 
     /// Whether the bytes from `start` on begin with those of `text`.
     func begins(with text: StaticString, at start: Int) -> Bool {
@@ -38,6 +68,9 @@ extension [UInt8] {
 extension ArraySlice<UInt8> {
     /// Whether one of the bytes is `byte`.
     func has(_ byte: UInt8) -> Bool { withUnsafeBytes { $0.firstIndex(of: byte, from: 0) != nil } }
+
+    /// Whether no byte is outside ASCII.
+    var isASCII: Bool { withUnsafeBytes { $0.firstIndex(outside: 0x00...0x7F, from: 0) == nil } }
 
     /// The bytes without spaces and tabs at both ends.
     var trimmed: ArraySlice<UInt8> {

@@ -20,6 +20,9 @@ package enum ManifestKind: Hashable, Sendable, CaseIterable {
     /// A fragment that a DASH media presentation description includes by `xlink:href`.
     case xlinkFragment
 
+    /// The media type of a document that names parts of a presentation.
+    package var mediaType: String { isHLS ? "application/vnd.apple.mpegurl" : "application/dash+xml" }
+
     /// Whether the document belongs to HLS.
     package var isHLS: Bool {
         switch self {
@@ -35,6 +38,9 @@ package enum ManifestSuspicion: Hashable, Sendable {
     case named
     /// The type is used for manifests, and for other content: JSON, XML, text, bytes, none.
     case possible
+    /// The type is that of other content, and the URL has no extension of media. Scripts send
+    /// playlists with the type of a page or of media. Only an unmistakable beginning counts.
+    case unlikely
     /// The response is not a manifest.
     case none
 
@@ -46,16 +52,12 @@ package enum ManifestSuspicion: Hashable, Sendable {
     package init(contentType: String?, url: String) {
         let ofURL = pathExtension(url: url)
         let essence = contentType.flatMap(MediaType.init)?.essence
-        if let essence, Self.manifestTypes.contains(essence) {
+        if Self.manifestTypes.contains(essence ?? "") || Self.manifestExtensions.contains(ofURL) {
             self = .named
-        } else if Self.pageTypes.contains(essence ?? "") {
+        } else if MediaKind.isMediaExtension(ofURL) {
             self = .none
-        } else if Self.manifestExtensions.contains(ofURL) {
-            self = .named
-        } else if vagueMediaTypes.contains(essence ?? ""), !MediaKind.isMediaExtension(ofURL) {
-            self = .possible
         } else {
-            self = .none
+            self = vagueMediaTypes.contains(essence ?? "") ? .possible : .unlikely
         }
     }
 
@@ -63,5 +65,4 @@ package enum ManifestSuspicion: Hashable, Sendable {
     private static let manifestTypes = Set(MediaKind.hls.mediaTypes).union([
         "vnd.apple/mpegurl", "application/dash+xml", "application/dash-patch+xml",
     ])
-    private static let pageTypes: Set<String> = ["text/html", "application/xhtml+xml"]
 }

@@ -31,10 +31,20 @@ package struct ManifestReader: Sendable {
         return try DASHManifest.contents(of: bytes, at: url, limits: limits)
     }
 
-    /// Whether a document with these first bytes may be a manifest. At least eight bytes decide,
-    /// except at the end of a shorter document.
-    package static func mayBegin(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
-        HLSPlaylist.isPlaylist(bytes) || bytes.first == .openBrace || bytes.first == UInt8(ascii: "<") || bytes.begins(with: "\u{FEFF}<")
+    /// Whether a document with these first bytes may be a manifest. Eight bytes suffice for a
+    /// decision, and fewer at the end of a shorter document.
+    ///
+    /// - Parameters:
+    ///   - isUnlikely: Whether the type is that of other content, so that XML and JSON do not count
+    ///     unless they begin as an MPD does.
+    ///   - isCoded: Whether the response names a content coding, so that the bytes may be gzip.
+    package static func mayBegin(_ bytes: some RandomAccessCollection<UInt8>, isUnlikely: Bool = false, isCoded: Bool = false) -> Bool {
+        if isCoded, Gzip.begins(bytes) { return true }
+        let text = bytes.dropFirst(bytes.countBeforeText)
+        guard let first = text.first else { return true }
+        if text.agrees(with: "#EXTM3U") { return true }
+        if isUnlikely { return text.agrees(with: "<?xml") || text.agrees(with: "<MPD") }
+        return first == .openBrace || first == UInt8(ascii: "<")
     }
 
     /// Returns the manifest with other references.
@@ -84,16 +94,18 @@ extension ManifestReference.Syntax {
     /// Returns the bytes that mean `text` in this syntax, or nil when it cannot contain the text.
     func written(_ text: String) -> [UInt8]? {
         switch self {
+        case .line: return Array(text.replacingVariables.utf8)
         case .plain:
             // A quote would end the string, and a brace with a dollar would be a variable.
             return text.utf8.contains(UInt8(ascii: "\"")) ? nil : Array(text.replacingVariables.utf8)
         case .unquoted:
             return text.utf8.contains { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: ",") } ? nil : Array(text.replacingVariables.utf8)
         case .xml:
-            return text.utf8.flatMap { Array(Self.xmlEscapes[$0]?.utf8 ?? String(Unicode.Scalar($0)).utf8) }
+            let text = text.utf8.percentEncoded { $0 > 0x7F }
+            return text.utf8.flatMap { Self.xmlEscapes[$0].map { Array($0.utf8) } ?? [$0] }
         case .cdata:
             // The end of the section must not be inside of it.
-            return text.utf8.flatMap { $0 == UInt8(ascii: ">") ? Array("%3E".utf8) : [$0] }
+            return Array(text.utf8.percentEncoded { $0 > 0x7F || $0 == UInt8(ascii: ">") }.utf8)
         case .json:
             return text.utf8.flatMap { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") ? [UInt8(ascii: "\\"), $0] : [$0] }
         }

@@ -32,11 +32,14 @@ package struct ManifestReference: Hashable, Sendable {
 
     /// The syntax around a reference, which decides how new text is written.
     package enum Syntax: Hashable, Sendable {
-        /// A line of a playlist, or the inside of a quoted string.
+        /// A line of a playlist.
+        case line
+        /// The inside of a quoted string of a playlist.
         case plain
         /// A value of a playlist without quotes.
         case unquoted
-        /// Text or an attribute value of XML, where `&`, `<` and quotes are escaped.
+        /// Text or an attribute value of XML, where `&`, `<` and quotes are escaped. Bytes outside
+        /// ASCII are percent-encoded, because the document may have another encoding.
         case xml
         /// The inside of a CDATA section of XML.
         case cdata

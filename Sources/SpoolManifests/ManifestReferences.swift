@@ -81,7 +81,7 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
 
     // MARK: Visiting
 
-    /// Calls `verbatim` for each verbatim reference of plain syntax, and `other` for the others and
+    /// Calls `verbatim` for each verbatim reference of a line or a quoted string, and `other` for the others and
     /// for those that it leaves to it.
     ///
     /// - Parameters:
@@ -96,7 +96,7 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
                 let entry = entries[index], span = span(at: index)
                 if entry.text == Self.verbatim {
                     let (role, syntax) = (forms[Int(entry.form)].role, forms[Int(entry.form)].syntax)
-                    if syntax == .plain, verbatim(UnsafeRawBufferPointer(rebasing: bytes[span]), role, span) { continue }
+                    if syntax == .plain || syntax == .line, verbatim(UnsafeRawBufferPointer(rebasing: bytes[span]), role, span) { continue }
                 }
                 guard other(self[index]) else { return }
             }

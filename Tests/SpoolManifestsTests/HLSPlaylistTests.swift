@@ -38,13 +38,28 @@ struct HLSPlaylistTests {
             ])
     }
 
-    @Test func `a byte order mark, a control character and bytes outside UTF-8 make no playlist`() throws {
-        #expect(try reader.contents(of: [0xEF, 0xBB, 0xBF] + Array("#EXTM3U\na.ts\n".utf8), at: "https://a.example/") == nil)
-        for wrong: [UInt8] in [[0x00], [0xFF], [0x7F]] {
-            #expect(throws: (any Error).self) {
-                _ = try reader.contents(of: Array("#EXTM3U\n".utf8) + wrong + Array("\na.ts\n".utf8), at: "https://a.example/")
-            }
-        }
+    @Test(arguments: [
+        "\u{FEFF}#EXTM3U\n#EXTINF:2,\n/a.ts\n", " \r\n\t#EXTM3U\n/a.ts\n", "#EXTM3U\r#EXTINF:2,x\r/a.ts\r", "#EXTM3U\r\r\n/a.ts\r\r\n",
+        "#EXTM3U\n\r#EXTINF:2,\n\r/a.ts\n\r", "#EXTM3U\n#EXTINF:2,a\u{0}\u{1B}[1m\u{7F}\n  /a.ts \n",
+        "#EXTM3U\n  #EXT-X-MAP:URI=\"/a.ts\"\n",
+    ])
+    func `a playlist may have a mark, blanks, any line ends and any title`(text: String) throws {
+        #expect(try urls(text) == ["https://a.example/a.ts"])
+    }
+
+    @Test func `bytes that are not UTF-8 leave as they came, and are escaped where a player resolves them`() throws {
+        let bytes = Array("#EXTM3U\n#EXTINF:2,M".utf8) + [0xFC] + Array("nchen\n/f".utf8) + [0xFC] + Array("r.ts\n#EXTINF:2,\nb.ts\n".utf8)
+        let contents = try #require(try reader.contents(of: bytes, at: "https://a.example/m.m3u8"))
+        #expect(contents.references.compactMap(\.url) == ["https://a.example/f%FCr.ts", "https://a.example/b.ts"])
+        let written = try reader.rewritten(bytes, contents) { "/x" + $0.text }
+        #expect(written == Array("#EXTM3U\n#EXTINF:2,M".utf8) + [0xFC] + Array("nchen\n/x/f%FCr.ts\n#EXTINF:2,\n/xb.ts\n".utf8))
+    }
+
+    @Test func `a line may have a quote, and a quoted string can't`() throws {
+        let bytes = Array("#EXTM3U\n#EXT-X-MAP:URI=\"/i.mp4\"\n/a\"b.ts\n".utf8)
+        let contents = try #require(try reader.contents(of: bytes, at: "https://a.example/m.m3u8"))
+        let written = try reader.rewritten(bytes, contents) { $0.text + "\"" }
+        #expect(String(decoding: written, as: UTF8.self) == "#EXTM3U\n#EXT-X-MAP:URI=\"/i.mp4\"\n/a\"b.ts\"\n")
     }
 
     @Test func `references come in the order of the playlist, in whatever order a tag has its attributes`() throws {

@@ -212,7 +212,7 @@ final class ResourcePreload: Sendable {
 
     private func plan(_ amount: PreloadAmount, for representation: Representation, suspicion: ManifestSuspicion) -> PreloadPlan {
         // Coded bytes can't be read here.
-        PreloadPlan(amount, length: representation.length, suspicion: representation.contentCoding == nil ? suspicion : .none)
+        PreloadPlan(amount, length: representation.length, suspicion: representation.fields.contentCoding == nil ? suspicion : .none)
     }
 
     // MARK: Pausing

@@ -33,7 +33,7 @@ final class StoredText: Sendable {
     static func read(
         _ status: ResourceStatus, from cache: MediaCache, _ done: @escaping @Sendable (Result<WholeText?, CacheError>) -> Void
     ) {
-        guard status.isComplete, status.representation.length ?? 0 <= limitBytes, status.representation.contentCoding == nil else {
+        guard status.isComplete, status.representation.length ?? 0 <= limitBytes, status.representation.fields.contentCoding == nil else {
             return done(.success(nil))
         }
         let text = StoredText(url: status.url, lane: cache.environment.dataLanes[0], done: done)

@@ -108,7 +108,7 @@ extension LoaderCore {
     // MARK: Outcomes
 
     private func found(_ generation: GenerationID, _ representation: Representation, _ identifier: String?) {
-        if let coding = representation.contentCoding, !coding.equalsIgnoringCase("identity"), !coding.isEmpty {
+        if let coding = representation.fields.contentCoding {
             return fallBack(.contentCoding(coding))
         }
         guard let length = representation.length else { return redirectOpenEnded(representation) }

@@ -37,8 +37,7 @@ extension Representation {
     private func mayBeManifest(at url: String?) -> Bool {
         let pathExtension = url.map { SpoolCore.pathExtension(url: $0) } ?? ""
         if isPlaylist || playlistExtensions.contains(pathExtension) { return true }
-        let essence = contentType.flatMap(MediaType.init)?.essence ?? ""
-        return vagueMediaTypes.contains(essence) && !MediaKind.isMediaExtension(pathExtension) && length ?? 0 <= Self.maxVagueBytes
+        return !MediaKind.isMediaExtension(pathExtension) && length ?? 0 <= Self.maxVagueBytes
     }
 
     /// The most bytes of a manifest whose type and URL are common ones.

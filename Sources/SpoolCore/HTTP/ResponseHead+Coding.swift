@@ -1,9 +1,6 @@
 extension ResponseHead {
     /// Whether the response has a body with a content coding.
-    package var hasCodedBody: Bool {
-        guard status != 204, status != 304, let coding = fields[.contentEncoding], !coding.isEmpty else { return false }
-        return !coding.equalsIgnoringCase("identity")
-    }
+    package var hasCodedBody: Bool { status != 204 && status != 304 && fields.contentCoding != nil }
 
     /// The head of a response whose transport removes the content coding of the body.
     ///
@@ -27,4 +24,20 @@ extension ResponseHead {
     private static let ofCodedBytes: [HTTPFields.Name] = [
         .contentEncoding, .contentLength, .contentRange, .acceptRanges, .contentMD5, .digest, .contentDigest, .reprDigest,
     ]
+}
+
+extension HTTPFields {
+    /// The content codings that a client removes, as the origin named them, or nil.
+    ///
+    /// Clients ignore an empty value, `identity`, and names of no coding (`utf-8`, `aws-chunked`),
+    /// which are a common mistake in the settings of object stores.
+    package var contentCoding: String? {
+        combined(.contentEncoding).flatMap { value in
+            value.split(separator: ",").contains { Self.codings.contains($0.filter { $0 != " " && $0 != "\t" }.asciiLowercased) }
+                ? value : nil
+        }
+    }
+
+    /// The codings of IANA's registry that browsers, and libcurl, remove.
+    private static let codings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress", "dcb", "dcz"]
 }

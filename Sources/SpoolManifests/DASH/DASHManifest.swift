@@ -8,7 +8,7 @@ package import SpoolCore
 /// counting elements.
 package enum DASHManifest {
     /// Returns the references of a document that must change, or nil when the bytes are no such
-    /// document in UTF-8.
+    /// document.
     ///
     /// A relative reference that means the same below the proxy's path form is not in the result.
     ///
@@ -41,19 +41,10 @@ package enum DASHManifest {
         return (scanner.document, kind)
     }
 
-    /// Whether the bytes begin as XML does, in UTF-8.
+    /// Whether the bytes begin as XML does, in an encoding whose ASCII bytes mean ASCII.
     private static func isReadableXML(_ bytes: [UInt8]) -> Bool {
-        let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        guard let first = bytes[start...].first(where: { !$0.isXMLSpace }), first == UInt8(ascii: "<") else { return false }
-        guard bytes[start...].starts(with: "<?xml".utf8) else { return true }
-        let declaration = String(decoding: bytes[start...].prefix(maxDeclarationBytes).prefix { $0 != UInt8(ascii: ">") }, as: UTF8.self)
-        guard let encoding = declaration.lowercased().firstRange(of: "encoding") else { return true }
-        let name = declaration[encoding.upperBound...].drop { $0 == " " || $0 == "=" || $0 == "\"" || $0 == "'" }.lowercased()
-        return ["utf-8", "utf8", "us-ascii", "ascii"].contains { name.hasPrefix($0) }
+        bytes.dropFirst(bytes.countBeforeText).first == UInt8(ascii: "<") && XMLEncoding(of: bytes) != nil
     }
-
-    /// The longest XML declaration that is read.
-    private static let maxDeclarationBytes = 256
 
     private static func kind(of document: XMLDocument) -> ManifestKind? {
         guard document.isDASH(0) else { return nil }

@@ -3,7 +3,8 @@ package import SpoolCore
 /// An HLS playlist (rfc8216bis), as far as a cache has to understand it.
 ///
 /// Only lines and attributes with URIs are read, and the tags that decide how long a stored
-/// playlist serves. Everything else may contain anything.
+/// playlist serves. Everything else may contain anything, and need not be UTF-8. A line ends with a
+/// line feed, a carriage return or both, as in players.
 package struct HLSPlaylist {
     /// The references and rules of the playlist.
     package private(set) var contents = ManifestContents(.hlsMedia)
@@ -23,11 +24,25 @@ package struct HLSPlaylist {
     private var expectsPlaylist = false
     private var steering = HLSSteeringTag()
 
-    /// Whether the bytes begin as a playlist does. A byte order mark is not allowed (§4).
+    /// Whether the bytes begin as a playlist does. The format forbids a byte order mark and blanks
+    /// in front (§4), and players skip both.
     package static func isPlaylist(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
-        guard bytes.begins(with: "#EXTM3U") else { return false }
-        guard let next = bytes.dropFirst(7).first else { return true }
-        return next == .lineFeed || next == .carriageReturn || next.isBlank
+        let text = bytes.dropFirst(bytes.countBeforeText)
+        guard text.begins(with: "#EXTM3U") else { return false }
+        return text.dropFirst(7).first?.isXMLSpace ?? true
+    }
+
+    /// Whether players read the query of the playlist's URL (`QUERYPARAM`), or add to it to block a
+    /// reload.
+    package static func usesItsQuery(_ bytes: [UInt8]) -> Bool {
+        ["QUERYPARAM", "CAN-BLOCK-RELOAD"].contains { (name: StaticString) in
+            var start = 0
+            while let index = bytes.firstIndex(of: name.utf8Start[0], from: start) {
+                if bytes.begins(with: name, at: index) { return true }
+                start = index + 1
+            }
+            return false
+        }
     }
 
     /// Reads a playlist.
@@ -35,12 +50,10 @@ package struct HLSPlaylist {
     /// - Parameters:
     ///   - url: The URL of the playlist: the last one after redirects.
     ///   - variables: The variables of the multivariant playlist above.
-    /// - Throws: `ParseError` for a playlist beyond the limits, and for one with bytes that the
-    ///   format forbids.
+    /// - Throws: `ParseError` for a playlist beyond the limits.
     package init(_ bytes: [UInt8], at url: String, variables: [String: String] = [:], limits: ManifestLimits = ManifestLimits())
         throws(ParseError)
     {
-        try Self.checkText(bytes)
         self.bytes = bytes
         contents = ManifestContents(.hlsMedia, of: bytes)
         self.limits = limits
@@ -50,25 +63,8 @@ package struct HLSPlaylist {
         finish()
     }
 
-    /// Checks that the bytes are UTF-8 without control characters (§4). A tab is common, and
-    /// allowed here.
-    private static func checkText(_ bytes: [UInt8]) throws(ParseError) {
-        var hasOther = false, next = 0
-        while let index = bytes.withUnsafeBytes({ $0.firstIndex(outside: 0x20...0x7E, from: next) }) {
-            let byte = bytes[index]
-            hasOther = hasOther || byte > 0x7F
-            guard byte > 0x7F || byte == .lineFeed || byte == .carriageReturn || byte == .tab else {
-                throw ParseError(offset: index, expected: "no control character")
-            }
-            next = index + 1
-        }
-        guard hasOther else { return }
-        // Decoding repairs other bytes, so that the text has different ones.
-        guard String(decoding: bytes, as: UTF8.self).utf8.elementsEqual(bytes) else { throw ParseError(offset: 0, expected: "UTF-8") }
-    }
-
     private mutating func readLines() throws(ParseError) {
-        var start = 0, count = 0
+        var start = bytes.countBeforeText, count = 0
         // A segment and its duration take more than 16 bytes.
         let maxReferences = min(limits.maxReferences, 4_096 + bytes.count / 16)
         while start < bytes.count {
@@ -76,26 +72,23 @@ package struct HLSPlaylist {
             guard count <= limits.maxLines, contents.references.count <= maxReferences else {
                 throw ParseError(offset: start, limit: "at most \(limits.maxLines) lines and \(maxReferences) references")
             }
-            let end = bytes.firstIndex(of: .lineFeed, from: start) ?? bytes.count
+            let end = bytes.endOfLine(from: start), next = end + (bytes.begins(with: "\r\n", at: end) ? 2 : 1)
             // Half of the lines of a long playlist say a duration.
             if !bytes.begins(with: "#EXTINF:", at: start) {
-                let hasReturn = end > start && bytes[end - 1] == .carriageReturn
-                try read(line: bytes[start..<(hasReturn ? end - 1 : end)], span: start..<min(end + 1, bytes.count))
+                try read(line: bytes[start..<end].trimmed, span: start..<min(next, bytes.count))
             }
-            start = end + 1
+            start = next
         }
     }
 
-    /// Reads one line. `span` contains its line end.
+    /// Reads one line, which has no blanks around it. `span` contains its line end.
     private mutating func read(line: ArraySlice<UInt8>, span: Range<Int>) throws(ParseError) {
         guard let first = line.first else { return }
         if first == .hash {
             if line.begins(with: "#EXT") { try read(tag: line.dropFirst(), span: span) }
             return
         }
-        let uri = line.trimmed
-        guard !uri.isEmpty else { return }
-        try add(uri, expectsPlaylist ? .playlist : .segment, .plain)
+        try add(line, expectsPlaylist ? .playlist : .segment, .line)
         expectsPlaylist = false
     }
 
@@ -146,7 +139,9 @@ package struct HLSPlaylist {
     {
         guard !value.isEmpty else { return }
         let span = value.startIndex..<value.endIndex
-        guard value.has(.openBrace) else { return contents.references.appendVerbatim(span, base: base, role: role, syntax: syntax) }
+        guard value.has(.openBrace) || !value.isASCII else {
+            return contents.references.appendVerbatim(span, base: base, role: role, syntax: syntax)
+        }
         // A player fails at a variable that is not defined, so there is nothing to resolve.
         guard let text = try variables.substituted(value) else { return }
         contents.references.append(ManifestReference(span: span, text: text, base: base, role: role, syntax: syntax))

@@ -92,7 +92,7 @@ struct HLSVariables {
     /// Returns the text with its variables replaced, or nil when one is not defined. The result is
     /// not substituted again.
     mutating func substituted(_ bytes: ArraySlice<UInt8>) throws(ParseError) -> String? {
-        guard bytes.has(.openBrace) else { return bytes.text }
+        guard bytes.has(.openBrace) else { return bytes.urlText }
         var result: [UInt8] = []
         var rest = bytes
         while let brace = rest.firstIndex(of: .openBrace) {
@@ -111,7 +111,7 @@ struct HLSVariables {
             rest = rest[end...]
         }
         result += rest
-        return result.text
+        return result.urlText
     }
 
     /// Returns the name of the variable reference at the beginning of `bytes`, and its end.

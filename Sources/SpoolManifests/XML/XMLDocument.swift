@@ -5,6 +5,8 @@
 /// have several elements at its top, as remote elements of DASH do.
 struct XMLDocument: Sendable {
     let bytes: [UInt8]
+    /// The encoding that the document declares.
+    let encoding: XMLEncoding
     /// The elements in the order of their start tags.
     var elements: [Element] = []
     var attributes: [Attribute] = []
@@ -68,6 +70,7 @@ struct XMLDocument: Sendable {
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
+        encoding = XMLEncoding(of: bytes) ?? .other
     }
 }
 

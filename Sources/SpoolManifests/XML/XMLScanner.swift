@@ -23,7 +23,7 @@ struct XMLScanner {
         var declarations: Int
     }
 
-    /// Creates a scanner at the beginning of a document in UTF-8.
+    /// Creates a scanner at the beginning of a document in an encoding of `XMLEncoding`.
     init(_ bytes: [UInt8], limits: XMLLimits) {
         document = XMLDocument(bytes)
         self.bytes = bytes

@@ -49,25 +49,26 @@ extension XMLDocument {
 
     /// The text of a span: character references and the five predefined entities are replaced.
     ///
-    /// - Returns: nil for other entities, for references to no character, and for bytes that are
-    ///   not UTF-8.
+    /// - Returns: nil for other entities, for references to no character, and for bytes that the
+    ///   encoding of the document does not explain.
     func decoded(_ span: Range<Int>, isCDATA: Bool = false) -> String? {
         let raw = bytes[span]
-        guard !isCDATA, raw.contains(UInt8(ascii: "&")) else { return raw.validText }
-        var result: [UInt8] = []
+        guard !isCDATA, raw.contains(UInt8(ascii: "&")) else { return encoding.text(of: raw) }
+        var result = ""
         var rest = raw
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "&") else {
-                result.append(byte)
-                continue
-            }
+        while !rest.isEmpty {
+            let plain = rest.prefix { $0 != UInt8(ascii: "&") }
+            guard let text = encoding.text(of: plain) else { return nil }
+            result += text
+            rest = rest[plain.endIndex...]
+            guard rest.popFirst() != nil else { break }
             guard let end = rest.prefix(Self.maxReferenceBytes).firstIndex(of: UInt8(ascii: ";")),
                 let scalar = Self.scalar(rest[..<end])
             else { return nil }
-            result += Array(String(scalar).utf8)
+            result.unicodeScalars.append(scalar)
             rest = rest[(end + 1)...]
         }
-        return result[...].validText
+        return result
     }
 
     /// The longest name of a reference: `#x10FFFF`, with some zeros in front.
@@ -81,14 +82,6 @@ extension XMLDocument {
     }
 
     private static let predefined: [String: Unicode.Scalar] = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"]
-}
-
-extension ArraySlice<UInt8> {
-    /// The bytes as text, or nil when they are not UTF-8.
-    fileprivate var validText: String? {
-        let text = String(decoding: self, as: UTF8.self)
-        return allSatisfy({ $0 < 0x80 }) || text.utf8.elementsEqual(self) ? text : nil
-    }
 }
 
 extension String {

@@ -12,6 +12,8 @@ final class CurlHandle {
     let raw: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private var headerLines: UnsafeMutablePointer<curl_slist>?
+    /// The status lines of radio servers, which are older than HTTP's. It is never changed or freed.
+    private nonisolated(unsafe) static let aliases = curl_slist_append(nil, "ICY 200 OK")
 
     /// Creates a handle, or returns nil if libcurl has no memory.
     init?() {
@@ -169,6 +171,7 @@ final class CurlHandle {
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int((request.connectTimeout ?? options.connectTimeout) / .milliseconds(1))))
+        try check(spool_curl_set_list(raw, CURLOPT_HTTP200ALIASES, Self.aliases))
         try check(spool_curl_set_web_only(raw))
         try check(spool_curl_set_quick_exit(raw))
         switch options.version {
@@ -186,6 +189,9 @@ final class CurlHandle {
         try set(CURLOPT_HTTP_CONTENT_DECODING, request.decodesContent ? 1 : 0)
         if request.decodesContent { try set(CURLOPT_ACCEPT_ENCODING, "") }
     }
+
+    /// Leaves the body of the running transfer as it comes. Called at its head.
+    func keepCoding() { _ = spool_curl_set_long(raw, CURLOPT_HTTP_CONTENT_DECODING, 0) }
 
     private func setSecurity(_ options: CurlTransportOptions) throws(Refusal) {
         try set(CURLOPT_SSL_VERIFYPEER, 1)

@@ -229,6 +229,8 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
                 decidedEnd = .failed(.malformed("the origin sent a part of a manifest with a content coding"))
                 return false
             }
+            // libcurl would fail at a name of no coding, which clients ignore.
+            if request.decodesContent, head.fields.contains(.contentEncoding) { handle?.keepCoding() }
             receiver.headReceived(head)
             return !isCancelled
         case .refused(let reason):

@@ -81,7 +81,7 @@ package struct ReceivedFile: Sendable {
         _ head: ResponseHead, for request: Request, fields requestFields: HTTPFields, fileBytes: Int64,
         read: @escaping @Sendable (UnsafeMutableRawBufferPointer, Int64) -> Int?
     ) throws(Refusal) {
-        if let coding = head.fields[.contentEncoding], coding.asciiLowercased != "identity" { throw .contentCoding(coding) }
+        if let coding = head.fields.contentCoding { throw .contentCoding(coding) }
         let validator = Self.strongValidator(head.fields)
         switch head.status {
         case 206:

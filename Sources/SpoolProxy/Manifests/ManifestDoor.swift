@@ -191,11 +191,15 @@ final class ManifestDoor: Sendable {
     /// A small one is done at once. A larger one, and one that takes more than its size suggests,
     /// goes to a lane.
     ///
-    /// - Parameter wake: Called, on any thread, when the work ends, unless it has ended at once.
-    func begin(_ text: WholeText, _ cause: ManifestMemo.Cause, wake: @escaping @Sendable () -> Void) -> ManifestWork {
+    /// - Parameters:
+    ///   - isCoded: Whether the text may be in gzip.
+    ///   - wake: Called, on any thread, when the work ends, unless it has ended at once.
+    func begin(
+        _ text: WholeText, isCoded: Bool, _ cause: ManifestMemo.Cause, wake: @escaping @Sendable () -> Void
+    ) -> ManifestWork {
         let small = ManifestLimits.onLoop, number = memory.withLock { $0.memo.beginWork() }
         if text.bytes.count <= small.maxBytes {
-            let result = rewrite(text, cause, ManifestReader(limits: small), number)
+            let result = rewrite(text, isCoded: isCoded, cause, ManifestReader(limits: small), number)
             guard case .beyondLimit = result else { return ManifestWork(result) }
         }
         let (work, isNew) = memory.withLock { memory in
@@ -207,7 +211,7 @@ final class ManifestDoor: Sendable {
         work.onEnd(wake)
         guard isNew else { return work }
         lanes.post { [self] in
-            let result = rewrite(text, cause, reader, number)
+            let result = rewrite(text, isCoded: isCoded, cause, reader, number)
             memory.withLock { memory in
                 memory.works[cause] = nil
                 memory.memo.keep(result, for: cause)
@@ -219,17 +223,18 @@ final class ManifestDoor: Sendable {
 
     /// Reads and rewrites a manifest.
     private func rewrite(
-        _ text: WholeText, _ cause: ManifestMemo.Cause, _ reader: ManifestReader, _ number: Int
+        _ text: WholeText, isCoded: Bool, _ cause: ManifestMemo.Cause, _ reader: ManifestReader, _ number: Int
     ) -> ManifestMemo.Result {
-        let found: ManifestContents?
+        let found: ManifestContents?, bytes: [UInt8]
         do throws(ParseError) {
-            found = try reader.contents(of: text.bytes, at: text.url, variables: cause.variables)
+            bytes = isCoded && Gzip.begins(text.bytes) ? try Gzip.decoded(text.bytes, maxBytes: reader.limits.maxBytes) : text.bytes
+            found = try reader.contents(of: bytes, at: text.url, variables: cause.variables)
         } catch {
             return error.isBeyondLimit ? beyondLimit(error, text) : .unchanged
         }
         guard let contents = found else { return .unchanged }
         do throws(ParseError) {
-            var entry = try entry(text.bytes, contents, cause, reader)
+            var entry = try entry(bytes, contents, cause, reader)
             entry.work = number
             memory.withLock { memory in
                 guard memory.memo.insert(entry) else { return }
@@ -297,7 +302,8 @@ final class ManifestDoor: Sendable {
         return ManifestMemo.Entry(
             cause: cause, body: body, tag: tag, kind: contents.kind, lifetime: contents.lifetime, variables: contents.variables,
             children: address.children,
-            playlists: contents.variables.isEmpty ? [] : contents.references.firstPlaylists(ImportedVariables.childrenOfParent))
+            playlists: contents.variables.isEmpty ? [] : contents.references.firstPlaylists(ImportedVariables.childrenOfParent),
+            needsPathForm: !cause.isPathForm && (!contents.kind.isHLS || HLSPlaylist.usesItsQuery(bytes)))
     }
 }
 

@@ -35,6 +35,9 @@ struct ManifestMemo {
         var children: ManifestChildren
         /// The manifests that import the variables, if there are any.
         var playlists: [String]
+        /// Whether a client needs the manifest by the path form: its relative references stayed, or
+        /// it makes players read the query of its URL or add to it.
+        var needsPathForm: Bool
         /// Whether renditions were left out because the network is away. Such a manifest is for one
         /// answer.
         var isReduced = false

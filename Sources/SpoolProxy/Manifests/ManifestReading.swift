@@ -132,7 +132,7 @@ final class ManifestReading {
         case .complete(let whole):
             let cause = door.cause(key, url: url, generation: generation, request: request)
             version = representation
-            work = (whole, door.begin(whole, cause, wake: wake))
+            work = (whole, door.begin(whole, isCoded: isCoded(representation), cause, wake: wake))
             return resume(reader, representation)
         }
     }
@@ -156,10 +156,18 @@ final class ManifestReading {
         case .rewritten(let entry): finish(entry, reader, representation)
         case .failed(let error): .failed(error)
         case .beyondLimit(let limit, mayLeadAway: true) where door.rules.fixedOrigin != nil: failed(beyond: limit)
-        case .beyondLimit where leadsToPathForm:
-            door.path(of: url, home: door.home(of: url, path: request.path)).map { .elsewhere(path: $0) } ?? .other
-        case .unchanged, .beyondLimit: text.map { .bytes($0.bytes) } ?? .other
+        case .unchanged where suspicion(representation) == .named, .beyondLimit: inPathForm ?? asItCame(text)
+        case .unchanged: asItCame(text)
         }
+    }
+
+    private func asItCame(_ text: WholeText?) -> Step { text.map { .bytes($0.bytes) } ?? .other }
+
+    /// Sends a client of the query form to the path form, below which the relative references of a
+    /// document that stays as it is lead through the proxy.
+    private var inPathForm: Step? {
+        guard leadsToPathForm else { return nil }
+        return door.path(of: url, home: door.home(of: url, path: request.path)).map { .elsewhere(path: $0) }
     }
 
     /// Answers with a manifest of too many bytes. Behind a fixed origin its references could lead
@@ -184,9 +192,7 @@ final class ManifestReading {
             if isConfirmed { note.mustAsk = false }
         }
         if !isConfirmed, !isLastRead, isStale(note) { return again() }
-        if !entry.cause.isPathForm, leadsToPathForm, let path = door.path(of: url, home: entry.cause.home) {
-            return .elsewhere(path: path)
-        }
+        if entry.needsPathForm, let step = inPathForm { return step }
         guard isUnconfirmed(representation), [.hlsMultivariant, .mpd].contains(entry.kind) else { return .manifest(entry) }
         offline = OfflineOffer(of: entry, in: door, wake: wake)
         return .wait
@@ -240,23 +246,21 @@ final class ManifestReading {
         switch ManifestSuspicion(contentType: representation.contentType, url: url) {
         case .none: false
         case .named: true
-        case .possible: representation.length ?? 0 <= possibleBytes
+        case .possible, .unlikely: representation.length ?? 0 <= possibleBytes
         }
     }
 
     private func mayBeManifest(_ representation: Representation, _ reader: SessionReader) -> Bool {
-        // Coded bytes can't be read here.
-        guard representation.contentCoding == nil else { return false }
         switch suspicion(representation) {
         case .none: return false
         case .named: return door.rules.fixedOrigin != nil || representation.length ?? 0 <= door.reader.limits.maxBytes
-        case .possible: return representation.length ?? 0 <= Self.possibleBytes && asksForBeginning(reader)
+        case .possible, .unlikely: return representation.length ?? 0 <= Self.possibleBytes && asksForBeginning(reader)
         }
     }
 
     private func suspicion(_ representation: Representation) -> ManifestSuspicion {
         let suspicion = ManifestSuspicion(contentType: representation.contentType, url: url)
-        return suspicion == .possible && isExpected ? .named : suspicion
+        return suspicion != .none && isExpected ? .named : suspicion
     }
 
     /// Whether the request needs the first bytes anyway. A request for a part makes no fetch of the
@@ -288,8 +292,17 @@ final class ManifestReading {
             let head = [UInt8](unsafeUninitializedCapacity: Self.headBytes) { memory, count in
                 count = file.readResident(into: UnsafeMutableRawBufferPointer(memory), at: range.lowerBound)
             }
-            return head.count < Self.headBytes || ManifestReader.mayBegin(head)
-        case .memory(let bytes): return bytes.withBytes { $0.count < Self.headBytes || ManifestReader.mayBegin($0) }
+            return head.count < Self.headBytes || mayBegin(head, representation)
+        case .memory(let bytes): return bytes.withBytes { $0.count < Self.headBytes || mayBegin($0, representation) }
         }
+    }
+
+    private func mayBegin(_ bytes: some RandomAccessCollection<UInt8>, _ representation: Representation) -> Bool {
+        ManifestReader.mayBegin(bytes, isUnlikely: suspicion(representation) == .unlikely, isCoded: isCoded(representation))
+    }
+
+    /// Whether the bytes may be coded, although the transport removes the codings that it asks for.
+    private func isCoded(_ representation: Representation) -> Bool {
+        suspicion(representation) == .named || representation.fields.contains(.contentEncoding)
     }
 }

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolManifests
 import SpoolServer
 
 /// The response with a body in memory: conditions, one range, HEAD.
@@ -14,6 +15,8 @@ struct ManifestResponse {
         body = entry.body
         var own = representation
         for name in Self.ofOriginalBytes { own.fields[name] = nil }
+        // Scripts send playlists as pages, and players would not look at the bytes of a page.
+        if representation.contentType.flatMap(MediaType.init)?.essence == "text/html" { own.fields[.contentType] = entry.kind.mediaType }
         own.fields[.entityTag] = entry.tag
         if entry.isReduced { own.fields[.cacheControl] = "no-store" }
         own.validator = .strong(entityTag: entry.tag)
@@ -29,7 +32,9 @@ struct ManifestResponse {
     }
 
     /// Fields that describe the bytes at the origin.
-    private static let ofOriginalBytes: [HTTPFields.Name] = [.contentMD5, .digest, .contentDigest, .reprDigest, .acceptRanges]
+    private static let ofOriginalBytes: [HTTPFields.Name] = [
+        .contentEncoding, .contentMD5, .digest, .contentDigest, .reprDigest, .acceptRanges,
+    ]
 
     /// Returns the response.
     ///

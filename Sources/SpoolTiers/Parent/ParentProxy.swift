@@ -88,6 +88,6 @@ package struct ParentProxy: Hashable, Sendable {
         // The parent does not reach the origin. This node may.
         guard ProxyStatus.error(in: head.fields) == nil else { return .askOrigin }
         guard (200...299).contains(head.status) else { return .answer }
-        return ManifestSuspicion(contentType: head.fields[.contentType], url: url) == .none ? .answer : .askOrigin
+        return [.none, .unlikely].contains(ManifestSuspicion(contentType: head.fields[.contentType], url: url)) ? .answer : .askOrigin
     }
 }

@@ -141,11 +141,22 @@ struct DASHManifestTests {
     // MARK: Other documents
 
     @Test(arguments: [
-        "", "<", "<html><body>", "<rss><channel/></rss>", "{\"a\":1}", "#EXTM3U8", "<?xml version='1.0' encoding='ISO-8859-1'?><MPD/>",
+        "", "<", "<html><body>", "<rss><channel/></rss>", "{\"a\":1}", "#EXTM3U8", "<?xml version='1.0' encoding='UTF-16'?><MPD/>",
         "<Period2/>", "<AdaptationSet/>", "\u{FEFF}", "<?xml", "<!DOCTYPE MPD [",
     ])
-    func `a document that is no MPD in UTF-8 is passed on`(text: String) throws {
+    func `a document that is no MPD, or not in an extension of ASCII, is passed on`(text: String) throws {
         #expect(try DASHManifest.contents(of: Array(text.utf8), at: Self.url) == nil)
+    }
+
+    @Test(arguments: [
+        ("ISO-8859-1", "https://b.example/f%C3%BCr/"), ("windows-1252", "https://b.example/f%C3%BCr/"), ("ISO-8859-15", nil),
+        ("utf-8", nil),
+    ])
+    func `a value in the declared encoding of an MPD is understood`(encoding: String, url: String?) throws {
+        let start = "<?xml version=\"1.0\" encoding=\"\(encoding)\"?><MPD><BaseURL>https://b.example/f"
+        let bytes = Array(start.utf8) + [0xFC] + Array("r/</BaseURL><BaseURL>https://c.example/</BaseURL></MPD>".utf8)
+        let urls = try DASHManifest.contents(of: bytes, at: Self.url)?.references.compactMap(\.url)
+        #expect(urls == [url, "https://c.example/"].compactMap(\.self))
     }
 
     @Test func `UTF-16 is passed on`() throws {

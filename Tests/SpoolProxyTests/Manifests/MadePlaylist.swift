@@ -47,7 +47,7 @@ struct MadePlaylist {
     /// Returns a playlist in which each line has a form of the generator's choice.
     static func random(_ generator: inout SeededRandomNumbers, isMultivariant: Bool) -> MadePlaylist {
         var playlist = MadePlaylist()
-        playlist.lineEnd = generator.flip() ? "\n" : "\r\n"
+        playlist.lineEnd = ["\n", "\r\n", "\r", "\r\r\n"][generator.below(4)]
         playlist.plain("#EXTM3U")
         playlist.plain("#EXT-X-VERSION:11")
         playlist.plain("#EXT-X-UNKNOWN:URI=\"https://unknown.example/x\",A=1")

@@ -40,8 +40,10 @@ import Testing
 
     @Test func `a document that is not what its type claims is passed on unchanged`() throws {
         let documents: [(String, DocumentOrigin.Document)] = [
-            ("page.m3u8", .init("<html>no playlist</html>")), ("bom.m3u8", .init("\u{FEFF}#EXTM3U\n/a.ts\n")),
-            ("control.m3u8", .init("#EXTM3U\n/a\u{1}.ts\n")), ("list.json", .init("{\"URI\": \"/a.ts\"}", type: "application/json")),
+            ("page.m3u8", .init("<html>no playlist</html>")), ("page", .init("<MPD2/>", type: "text/html")),
+            ("film.mp4", .init("#EXTM3U\n/a.ts\n", type: "video/mp4")),
+            ("list.json", .init("{\"URI\": \"/a.ts\"}", type: "application/json")),
+            ("feed", .init("{\"ASSETS\":[{\"URI\":\"/a\"}]}", type: "text/html")), ("a.gz", .init(Self.coded, type: "application/gzip")),
             ("empty.m3u8", .init("")), ("text", .init("#EXTM3U8\n/a.ts\n", type: "text/plain")),
         ]
         let origin = DocumentOrigin(Dictionary(uniqueKeysWithValues: documents.map { ("https://origin.example/\($0.0)", $0.1) }))
@@ -67,6 +69,45 @@ import Testing
             #expect(try world.get("/https/origin.example/play?id=1").text == "#EXTM3U\n/https/origin.example/a.ts\n")
             let list = try world.get("/https/origin.example/assets")
             #expect(list.text == #"{"ASSETS":[{"URI":"http://127.0.0.1/_spool/child/https/ads.example/ad.m3u8","DURATION":5}]}"#)
+        }
+    }
+
+    /// `#EXTM3U\n/a.ts\n/a.ts\n` in gzip.
+    private static let coded: [UInt8] = [
+        0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 3, 0x53, 0x76, 0x8D, 8, 0xF1, 0x35, 0x0E, 0xE5, 0xD2, 0x4F, 0xD4, 0x2B, 0x29, 0x86, 0x92, 0, 0x73,
+        0x55, 0x8A, 0x34, 0x14, 0, 0, 0,
+    ]
+
+    @Test(arguments: ["text/html; charset=UTF-8", "image/png", "video/mp2t", "application/javascript"])
+    func `a playlist from a script is found by its first bytes, whatever its type`(type: String) throws {
+        let origin = DocumentOrigin([
+            "https://origin.example/play.php?id=1": .init("\u{FEFF}\n#EXTM3U\n/a.ts\n", type: type),
+            "https://origin.example/mpd": .init("<MPD><BaseURL>/a/</BaseURL></MPD>", type: type),
+        ])
+        let world = try world(origin)
+        defer { world.stop() }
+        for _ in 0..<2 {
+            let playlist = try world.get("/https/origin.example/play.php?id=1"), mpd = try world.get("/https/origin.example/mpd")
+            #expect(playlist.text == "\u{FEFF}\n#EXTM3U\n/https/origin.example/a.ts\n")
+            #expect(mpd.text == "<MPD><BaseURL>/https/origin.example/a/</BaseURL></MPD>")
+            let isPage = type.hasPrefix("text/html")
+            #expect(playlist["Content-Type"] == (isPage ? "application/vnd.apple.mpegurl" : type))
+            #expect(mpd["Content-Type"] == (isPage ? "application/dash+xml" : type))
+        }
+    }
+
+    @Test(arguments: ["gzip", "identity", "utf-8", "aws-chunked", ""])
+    func `the bytes decide about the coding of a playlist, and not its name`(coding: String) throws {
+        let origin = DocumentOrigin([
+            "https://origin.example/plain": .init("#EXTM3U\n/a.ts\n", type: "audio/mpegurl", fields: ["Content-Encoding": coding]),
+            "https://origin.example/coded": .init(Self.coded, type: "audio/mpegurl", fields: ["Content-Encoding": coding]),
+        ])
+        let world = try world(origin)
+        defer { world.stop() }
+        for _ in 0..<2 {
+            let plain = try world.get("/https/origin.example/plain"), coded = try world.get("/https/origin.example/coded")
+            #expect(plain.text == "#EXTM3U\n/https/origin.example/a.ts\n" && plain["Content-Encoding"] == nil)
+            #expect(coded.text == "#EXTM3U\n/https/origin.example/a.ts\n/https/origin.example/a.ts\n" && coded["Content-Encoding"] == nil)
         }
     }
 

@@ -107,16 +107,30 @@ import Testing
         }
     }
 
-    @Test func `the query form leads to the path form, where references resolve`() throws {
-        let origin = DocumentOrigin([Self.url: DocumentOrigin.Document("#EXTM3U\n#EXTINF:4,\n/root.ts\n#EXT-X-ENDLIST\n")])
-        let world = try ProxyWorld(transport: origin)
+    @Test(arguments: ["", "secret"])
+    func `the query form answers a playlist in place, unless players need the playlist's URL`(token: String) throws {
+        let origin = DocumentOrigin([Self.url: .init("#EXTM3U\n#EXTINF:4,\n/root.ts\n#EXTINF:4,\nseg.ts\n#EXT-X-ENDLIST\n")])
+        for (index, line) in ["#EXT-X-DEFINE:QUERYPARAM=\"a\"", "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES", "no playlist"].enumerated() {
+            origin[Self.url + "\(index)"] = .init(index < 2 ? "#EXTM3U\n\(line)\n#EXTINF:4,\n/root.ts\n" : line)
+        }
+        let world = try ProxyWorld(transport: origin, options: { $0.token = token.isEmpty ? nil : token })
         defer { world.stop() }
-        let encoded = Self.url.utf8.map { "%" + String(Int($0) + 256, radix: 16).suffix(2) }.joined()
-        let answer = try world.get("/?url=\(encoded)")
-        #expect(answer.status == 302)
-        #expect(answer["Location"] == "/https/origin.example:444/live/hd/main.m3u8?session=a%20b")
-        let playlist = try world.get(answer["Location"] ?? "")
-        #expect(playlist.text == "#EXTM3U\n#EXTINF:4,\n/https/origin.example:444/root.ts\n#EXT-X-ENDLIST\n")
+        let prefix = token.isEmpty ? "/" : "/\(token)/"
+        func query(_ url: String) throws -> ProxyClient.Answer {
+            try world.get("\(prefix)?url=" + url.utf8.map { "%" + String(Int($0) + 256, radix: 16).suffix(2) }.joined())
+        }
+        let place = "\(prefix)https/origin.example:444"
+        for _ in 0..<2 {
+            let answer = try query(Self.url)
+            #expect(answer.status == 200)
+            #expect(answer.text == "#EXTM3U\n#EXTINF:4,\n\(place)/root.ts\n#EXTINF:4,\n\(place)/live/hd/seg.ts\n#EXT-X-ENDLIST\n")
+            let other = try world.get("\(place)/live/hd/main.m3u8?session=a%20b")
+            #expect(other.text.contains("\nseg.ts\n") && other["ETag"] != answer["ETag"])
+        }
+        for index in 0..<3 {
+            let answer = try query(Self.url + "\(index)")
+            #expect(answer.status == 302 && answer["Location"] == "\(place)/live/hd/main.m3u8?session=a%20b\(index)")
+        }
     }
 
     @Test(arguments: ["", "secret"])

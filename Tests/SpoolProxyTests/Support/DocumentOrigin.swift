@@ -26,7 +26,11 @@ final class DocumentOrigin: Transport {
         }
 
         init(_ text: String = "", type: String? = "application/vnd.apple.mpegurl", fields: HTTPFields = [:]) {
-            body = Array(text.utf8)
+            self.init(Array(text.utf8), type: type, fields: fields)
+        }
+
+        init(_ body: [UInt8], type: String? = "application/vnd.apple.mpegurl", fields: HTTPFields = [:]) {
+            self.body = body
             self.type = type
             self.fields = fields
         }
