@@ -76,12 +76,12 @@ package struct HeadCollector: Sendable {
     }
 
     /// Returns the status of a line such as `HTTP/1.1 206 Partial Content` (RFC 9112 §4). The
-    /// reason may be missing.
+    /// reason may be missing, or follow without a space. Radio servers say `ICY 200 OK`.
     private static func status(of line: UnsafeRawBufferPointer) -> Int? {
-        guard line.starts(with: "HTTP/".utf8), let space = line.firstIndex(of: 0x20) else { return nil }
+        guard line.starts(with: "HTTP/".utf8) || line.starts(with: "ICY ".utf8), let space = line.firstIndex(of: 0x20) else { return nil }
         let rest = line[(space + 1)...].drop { $0 == 0x20 }
         let digits = rest.prefix { $0 >= 0x30 && $0 <= 0x39 }
-        guard digits.count == 3, rest.dropFirst(3).first ?? 0x20 == 0x20 else { return nil }
+        guard digits.count == 3 else { return nil }
         let status = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
         return status >= 100 ? status : nil
     }
@@ -96,7 +96,10 @@ package struct HeadCollector: Sendable {
         let name = UnsafeRawBufferPointer(rebasing: line[..<colon]).trimmingBlanks()
         guard !name.isEmpty, name.allSatisfy(\.isFieldNameByte) else { return }
         let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]).trimmingBlanks()
-        fields.append(HTTPFields.Name(name.headerText), value.headerText)
+        let fieldName = HTTPFields.Name(name.headerText)
+        // The bytes of a URL stay as they are, whatever their encoding.
+        let isURL = fieldName.text.equalsIgnoringCase("Location") && value.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        fields.append(fieldName, isURL ? value.percentEncoded { $0 > 0x7F } : value.headerText)
         canFold = true
     }
 

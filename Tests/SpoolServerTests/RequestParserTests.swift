@@ -20,6 +20,7 @@ struct RequestParserTests {
         ("OPTIONS * HTTP/1.1\r\nHost:\r\n\r\n", "OPTIONS * http11 keep Host="),
         ("\r\n\r\nGET / HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n", "GET / http11 keep Host=[::1]:8080"),
         ("GET / HTTP/1.1\r\nHost: a\r\nX:  \t a b \t \r\nEmpty:\r\n\r\n", "GET / http11 keep Host=a|X=a b|Empty="),
+        ("GET /a b|{c}^\"d?e f HTTP/1.1\r\nHost: a\r\n\r\n", "GET /a%20b|{c}^\"d?e%20f http11 keep Host=a"),
         ("GET /f\u{FC}r HTTP/1.1\r\nHost: a\r\n\r\n", "GET /f%C3%BCr http11 keep Host=a"),
         ("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGET /", "POST /a http11 keep Host=a|Content-Length=5"),
         ("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "POST /a http11 keep Host=a|Content-Length=0"),
@@ -51,7 +52,8 @@ struct RequestParserTests {
         (400, "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", "a Host with a space"),
         (400, "GET /\r\n\r\n", "HTTP/0.9"),
         (400, "GET  / HTTP/1.1\r\nHost: a\r\n\r\n", "two spaces"),
-        (400, "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", "a space in the target"),
+        (400, "GET /  HTTP/1.1\r\nHost: a\r\n\r\n", "two spaces behind the target"),
+        (400, "GET http://a b/ HTTP/1.1\r\nHost: a\r\n\r\n", "a space in the host of the target"),
         (400, "GET / HTTP/1.1 \r\nHost: a\r\n\r\n", "a space at the end"),
         (400, " GET / HTTP/1.1\r\nHost: a\r\n\r\n", "a space in front"),
         (400, "GET / http/1.1\r\nHost: a\r\n\r\n", "a version in lower case"),
@@ -159,9 +161,26 @@ struct RequestParserTests {
 
     @Test func `each limit is exact and has its own status`() {
         func requestLine(_ count: Int) -> String { "GET /" + String(repeating: "a", count: count - 14) + " HTTP/1.1\r\nHost: a\r\n\r\n" }
-        #expect(verify(requestLine(8192)).requests.count == 1)
-        #expect(verify(requestLine(8193)).refusal?.status == 414)
-        #expect(verify("GET /" + String(repeating: "a", count: 9000)).refusal?.status == 414)
+        // `verify` cuts a text at each byte, which takes long for a text of 64 KiB.
+        #expect(RequestLimits().requestLineBytes == 65_536)
+        func parse(_ text: String) -> RequestParser.Progress {
+            var parser = RequestParser()
+            return Array(text.utf8).withUnsafeBytes { parser.parse($0) }
+        }
+        // A field behind the longest line has its place beyond 64 KiB.
+        let fields64 = String(repeating: "X: \(String(repeating: "b", count: 1_000))\r\n", count: 20)
+        let longest = requestLine(65_536).replacing("\r\nHost: a\r\n\r\n", with: "\r\n\(fields64)Host: long.example\r\n\r\n")
+        guard case .head(let head, _, _) = parse(longest) else {
+            Issue.record("the longest line is refused")
+            return
+        }
+        #expect(head.target.utf8.count == 65_536 - 13 && head[.host] == "long.example")
+        let unfinished = "GET /" + String(repeating: "a", count: 70_000)
+        guard case .refused(let refusal) = parse(requestLine(65_537)), case .refused(let early) = parse(unfinished) else {
+            Issue.record("a longer line is taken")
+            return
+        }
+        #expect(refusal.status == 414 && early.status == 414)
 
         func fields(_ count: Int) -> String { "GET / HTTP/1.1\r\n" + String(repeating: "A: b\r\n", count: count - 1) + "Host: a\r\n\r\n" }
         #expect(verify(fields(100)).requests.count == 1)

@@ -26,10 +26,11 @@ package struct Variants: Sendable {
     package func request(
         _ fields: HTTPFields, for url: MediaURL, at place: RequestFields.Place, isForeign: Bool = false, isStranger: Bool = false
     ) -> ClientRequest? {
+        let isShared = isStranger || engine.configuration.freshness.isShared
         let all = RequestFields(fields, to: url.origin, at: place, configured: engine.configuration.fields(for: url.text))
         let selection = ClientSelection(
-            isForeign ? all.withoutCredentials : all, userinfo: url.userinfo, nonce: engine.environment.random.next(),
-            isShared: isStranger || engine.configuration.freshness.isShared
+            isForeign ? all.withoutCredentials(isShared: isShared) : all, userinfo: url.userinfo, nonce: engine.environment.random.next(),
+            isShared: isShared
         ) { [digests = engine.digests] in digests.of($0) }
         return ClientRequest(url: url, selection: selection)
     }

@@ -11,6 +11,8 @@ package enum ContentLength {
             var scanner = ByteScanner(line)
             repeat {
                 scanner.skipWhitespace()
+                // Clients accept a sign.
+                _ = scanner.take(UInt8(ascii: "+"))
                 guard let length = scanner.saturatingNumber() else { throw scanner.failure("decimal digits") }
                 guard agreed == nil || agreed == length else { throw scanner.failure("the same length as before") }
                 agreed = length

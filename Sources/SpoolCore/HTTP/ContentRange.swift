@@ -46,7 +46,13 @@ package enum ContentRange: Hashable, Sendable {
         guard let length = scanner.saturatingNumber() else { throw scanner.failure("a length or an asterisk") }
         // Numbers beyond `Int64` are equal here. It does not matter any more which of two is
         // larger.
-        guard length > last || length == .max else { throw scanner.failure("a length beyond the last position") }
+        guard length > last || length == .max else {
+            // Some servers write the length in place of the last position.
+            guard length == last, let shorter = ByteRange(range.lowerBound, length) else {
+                throw scanner.failure("a length beyond the last position")
+            }
+            return .part(shorter, length: StatedLength(length))
+        }
         return .part(range, length: StatedLength(length))
     }
 

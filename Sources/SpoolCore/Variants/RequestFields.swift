@@ -73,8 +73,11 @@ package struct RequestFields: Hashable, Sendable {
 
     /// The fields without those that may identify a user, for a resource of an origin that the
     /// client did not choose: a manifest of another origin names it.
-    package var withoutCredentials: RequestFields {
-        let harmless = fields.lines.filter { !Self.mayIdentifyUser($0.name.asciiLowercased, isShared: true) }
+    ///
+    /// - Parameter isShared: Whether several users share the cache. A single user's player sends its
+    ///   plain fields to every host that it asks.
+    package func withoutCredentials(isShared: Bool) -> RequestFields {
+        let harmless = fields.lines.filter { !Self.mayIdentifyUser($0.name.asciiLowercased, isShared: isShared) }
         return RequestFields(selected: HTTPFields(harmless), origin: origin)
     }
 

@@ -21,10 +21,10 @@ enum Grammar {
         byte >= 0x20 ? byte != 0x7F : byte == tab
     }
 
-    /// Whether a request target may contain the byte. Bytes outside ASCII are accepted and
+    /// Whether a request target may contain the byte. Spaces and bytes outside ASCII are accepted and
     /// percent-encoded.
     static func isTarget(_ byte: UInt8) -> Bool {
-        byte > 0x20 && byte != 0x7F
+        byte >= 0x20 && byte != 0x7F
     }
 
     /// Whether an authority may contain the byte: no byte that would end it or make it ambiguous.

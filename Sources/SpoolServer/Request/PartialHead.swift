@@ -26,8 +26,8 @@ struct PartialHead {
 
     // MARK: Request line
 
-    /// `method SP request-target SP HTTP-version` (RFC 9112 §3): single spaces, nothing around
-    /// them.
+    /// `method SP request-target SP HTTP-version` (RFC 9112 §3): nothing around them. As at most
+    /// origins, the target may have spaces inside.
     mutating func takeRequestLine(_ line: Range<Int>, of input: UnsafeRawBufferPointer) throws(RequestRefusal) {
         guard let firstSpace = input[line].firstIndex(of: Grammar.space), firstSpace > line.lowerBound,
             let lastSpace = input[line].lastIndex(of: Grammar.space), lastSpace > firstSpace
@@ -52,12 +52,15 @@ struct PartialHead {
     private mutating func takeTarget(_ bytes: UnsafeRawBufferPointer) throws(RequestRefusal) {
         var isPlain = true
         for byte in bytes {
-            guard Grammar.isTarget(byte) else { throw RequestRefusal(400, "the target holds a space or a control character") }
-            if byte >= 0x80 { isPlain = false }
+            guard Grammar.isTarget(byte) else { throw RequestRefusal(400, "the target holds a control character") }
+            if byte >= 0x80 || byte == Grammar.space { isPlain = false }
         }
-        // Some players send paths in raw UTF-8 or other encodings. The encoded path names the same
-        // resource (RFC 3987 §3.1).
-        target = isPlain ? String(decoding: bytes, as: UTF8.self) : bytes.percentEncoded { $0 >= 0x80 }
+        guard bytes.first != Grammar.space, bytes.last != Grammar.space else {
+            throw RequestRefusal(400, "more than one space stands around the target")
+        }
+        // Players send the paths of playlists with spaces, and in raw UTF-8 or other encodings. The
+        // encoded path names the same resource (RFC 3987 §3.1).
+        target = isPlain ? String(decoding: bytes, as: UTF8.self) : bytes.percentEncoded { $0 >= 0x80 || $0 == Grammar.space }
         if bytes.first == UInt8(ascii: "/") { return }
         if bytes.count == 1, bytes[0] == UInt8(ascii: "*"), method == "OPTIONS" { return }
         // The target must be an authority and nothing else (RFC 9112 §3.2.3). No handler opens a
@@ -106,8 +109,8 @@ struct PartialHead {
         if lines.isEmpty { lines.reserveCapacity(Self.usualFieldCount) }
         lines.append(
             RequestHead.FieldLine(
-                nameStart: UInt16(line.lowerBound), nameEnd: UInt16(colon), valueStart: UInt16(value.lowerBound),
-                valueEnd: UInt16(value.upperBound)))
+                nameStart: UInt32(line.lowerBound), nameEnd: UInt32(colon), valueStart: UInt32(value.lowerBound),
+                valueEnd: UInt32(value.upperBound)))
         try note(
             name: UnsafeRawBufferPointer(rebasing: input[line.lowerBound..<colon]),
             value: UnsafeRawBufferPointer(rebasing: input[value]))

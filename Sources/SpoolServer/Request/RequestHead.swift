@@ -35,10 +35,10 @@ package struct RequestHead: Sendable {
 
     /// The positions of a field line's name and value in the head.
     struct FieldLine {
-        var nameStart: UInt16
-        var nameEnd: UInt16
-        var valueStart: UInt16
-        var valueEnd: UInt16
+        var nameStart: UInt32
+        var nameEnd: UInt32
+        var valueStart: UInt32
+        var valueEnd: UInt32
 
         var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
         var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
@@ -69,11 +69,11 @@ package struct RequestHead: Sendable {
         var bytes: [UInt8] = []
         var lines: [FieldLine] = []
         for field in fields.lines {
-            let name = UInt16(bytes.count)
+            let name = UInt32(bytes.count)
             bytes += field.name.utf8
-            let value = UInt16(bytes.count)
+            let value = UInt32(bytes.count)
             bytes += field.value.utf8
-            lines.append(FieldLine(nameStart: name, nameEnd: value, valueStart: value, valueEnd: UInt16(bytes.count)))
+            lines.append(FieldLine(nameStart: name, nameEnd: value, valueStart: value, valueEnd: UInt32(bytes.count)))
         }
         self.init(method: method, target: target, version: version, keepAlive: keepAlive, bytes: bytes, lines: lines)
     }

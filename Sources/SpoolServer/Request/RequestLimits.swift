@@ -1,9 +1,11 @@
 /// The limits on the size of a request. Each limit has its own status, so that a client can see
 /// which one it exceeded.
 package struct RequestLimits: Hashable, Sendable {
-    /// The longest request line in bytes; 414 beyond it. Signed URLs take up to 2 KiB, nested ones
-    /// 4.
-    package var requestLineBytes = 8 * 1024
+    /// The longest request line in bytes; 414 beyond it. A signed URL of 32 KiB fits as a query
+    /// item, where its escapes take more.
+    package var requestLineBytes = 64 * 1024
+    /// The most bytes that `requestLineBytes` and `fieldBytes` may be: a head is held in memory.
+    static let longestPart = 1 << 20
     /// The longest sum of all field lines in bytes; 431 beyond it. Cookies take up to 4 KiB each.
     package var fieldBytes = 32 * 1024
     /// The largest number of field lines; 431 beyond it. Browsers send about 20.

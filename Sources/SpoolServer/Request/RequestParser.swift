@@ -25,11 +25,11 @@ package struct RequestParser {
     private var emptyLines = 0
     private var head = PartialHead()
 
-    /// Creates a parser. The limits together must allow at most 64 KiB for a head.
+    /// Creates a parser. The request line and the fields may take at most 1 MiB each.
     package init(limits: RequestLimits = RequestLimits()) {
         precondition(
-            limits.requestLineBytes + limits.fieldBytes + 2 * limits.leadingEmptyLines + 4 <= Int(UInt16.max),
-            "a request head takes at most 64 KiB: lower requestLineBytes or fieldBytes")
+            max(limits.requestLineBytes, limits.fieldBytes) <= RequestLimits.longestPart,
+            "a request line and its fields take at most 1 MiB each: lower requestLineBytes or fieldBytes")
         self.limits = limits
     }
 

@@ -129,9 +129,11 @@ import Testing
     }
 
     @Test func `a resource that a manifest of another origin names gets no credentials, and the referrer stays`() {
-        let all: HTTPFields = ["User-Agent": "MyTV", "Referer": "https://site.example/", "Cookie": "a", "X-Api-Key": "c"]
-        let sent = RequestFields(all, to: Self.origin, at: Self.general).withoutCredentials
-        #expect(sent.fields == ["User-Agent": "MyTV", "Referer": "https://site.example/"])
+        let all: HTTPFields = ["User-Agent": "MyTV", "Referer": "https://site.example/", "Cookie": "a", "X-Api-Key": "c", "X-App": "tv"]
+        let sent = RequestFields(all, to: Self.origin, at: Self.general)
+        let harmless: HTTPFields = ["User-Agent": "MyTV", "Referer": "https://site.example/"]
+        #expect(sent.withoutCredentials(isShared: true).fields == harmless)
+        #expect(sent.withoutCredentials(isShared: false).fields == HTTPFields(harmless.lines + [.init(name: "X-App", value: "tv")]))
     }
 
     // MARK: Credentials
