@@ -15,8 +15,8 @@ package struct RedirectPolicy: Sendable {
         case refuse(OriginError)
     }
 
-    /// The most redirects of one request. Media origins use one or two; browsers stop at 20.
-    package static let defaultMaxHops = 10
+    /// The most redirects of one request, as in browsers. Media origins use one or two.
+    package static let defaultMaxHops = 20
 
     /// Returns whether a field may go to any origin. Every other field was meant for the first
     /// origin, because credentials have many names.
@@ -31,8 +31,12 @@ package struct RedirectPolicy: Sendable {
     /// Returns further fields for requests to a URL, whichever origin redirects there.
     private let fieldsForURL: (@Sendable (String) -> HTTPFields)?
     private var request: OriginRequest
-    /// Every URL that was asked, without its fragment.
-    private var asked: [String]
+    /// Every request that was sent: its URL without fragment, and its cookies.
+    private var asked: [Asked]
+    /// The cookies that came with the request, or that belong to the present origin.
+    private var givenCookie: String?
+    /// The cookies that the redirects have set.
+    private var cookies = ChainCookies()
     /// The web site that sent the request, once a redirect to another origin has hidden it.
     private var hiddenSite: String?
 
@@ -45,7 +49,13 @@ package struct RedirectPolicy: Sendable {
         self.fieldsForURL = fieldsForURL
         self.request = request
         self.maxHops = maxHops
-        asked = [Self.withoutFragment(request.url)]
+        givenCookie = request.fields[.cookie]
+        asked = [Asked(url: Self.withoutFragment(request.url), cookie: request.fields[.cookie])]
+    }
+
+    private struct Asked: Hashable {
+        var url: String
+        var cookie: String?
     }
 
     /// Takes the head of the response to the last request.
@@ -58,6 +68,7 @@ package struct RedirectPolicy: Sendable {
             if let hiddenSite, head.fields[.accessControlAllowOrigin] == "null" { head.fields[.accessControlAllowOrigin] = hiddenSite }
             return .pass(head)
         }
+        if let url = request.location { cookies.take(head, from: url) }
         do {
             request = try next(location)
         } catch {
@@ -70,14 +81,23 @@ package struct RedirectPolicy: Sendable {
         let url = try Self.resolve(location, against: request.url)
         guard let from = request.location?.origin else { throw .redirect("the request has no http or https URL") }
         let to = url.origin
-        guard to.scheme == "https" || from.scheme == "http" else { throw .redirect("the origin points from https to http") }
+        guard to.scheme == "https" || from.scheme == "http" else {
+            throw .notAsked(url: url.text, "the origin points from https to http, so the player asks there by itself")
+        }
         if let refusal = ReferenceTrust(privateNames: privateNames, reaches: request.reach).refusal(from: from, to: to) {
             throw .notAsked(url: url.text, refusal)
         }
-        guard !asked.contains(url.text) else { throw .redirect("the origin points in a circle") }
+        var fields = request.fields
+        if from != to {
+            fields = fieldsForOtherOrigin(url.text)
+            givenCookie = fields[.cookie]
+        }
+        if cookies.wereSet { fields[.cookie] = cookies.field(for: url, besides: givenCookie) }
+        let asking = Asked(url: url.text, cookie: fields[.cookie])
+        guard !asked.contains(asking) else { throw .redirect("the origin points in a circle") }
         guard asked.count <= maxHops else { throw .redirect("more than \(maxHops) redirects") }
-        asked.append(url.text)
-        var next = OriginRequest(to: url, fields: from == to ? request.fields : fieldsForOtherOrigin(url.text), access: request.access)
+        asked.append(asking)
+        var next = OriginRequest(to: url, fields: fields, access: request.access)
         next.reach = request.reach
         next.decodesContent = request.decodesContent
         next.isHeldBack = request.isHeldBack

@@ -77,7 +77,53 @@ struct RedirectPolicyTests {
         #expect(isRefused(policy.headReceived(moved("/x"))))
     }
 
-    @Test func `ten redirects are followed, and the eleventh is rejected`() {
+    private func cookie(_ hops: [(String, String)], from url: String, own: String? = nil) -> String? {
+        var policy = RedirectPolicy(OriginRequest(url: url, fields: own.map { ["Cookie": $0] } ?? [:]))
+        var last: OriginRequest?
+        for (location, cookie) in hops {
+            let head = ResponseHead(
+                status: 302, fields: ["Location": location, "Set-Cookie": cookie, "Date": "Sat, 01 Aug 2026 00:00:00 GMT"])
+            guard case .follow(let next) = policy.headReceived(head) else { return "rejected" }
+            last = next
+        }
+        return last?.fields["Cookie"]
+    }
+
+    @Test(arguments: [
+        ("http://a.example/y", "k=v", "k=v"), ("http://a.example:81/y", "k=v", "k=v"), ("https://a.example/y", "k=v", "k=v"),
+        ("http://b.example/y", "k=v", nil), ("http://sub.a.example/y", "k=v", nil),
+        ("http://sub.a.example/y", "k=v; Domain=.a.example", "k=v"),
+        ("http://a.example/y", "k=v; Domain=b.example", nil), ("http://a.example/y", "k=v; Domain=example", nil),
+        ("http://a.example/y", "k=v; Path=/other", nil), ("http://a.example/other/y", "k=v; Path=/other", "k=v"),
+        ("http://a.example/otherwise", "k=v; Path=/other", nil), ("http://a.example/y", "k=v; Secure", nil),
+        ("http://a.example/y", "k=v; Max-Age=0", nil), ("http://a.example/y", "k=v; Expires=Thu, 01 Jan 1970 00:00:00 GMT", nil),
+        ("http://a.example/y", "k=v; Expires=Thu, 01 Jan 2037 00:00:00 GMT; HttpOnly", "k=v"), ("http://a.example/y", "k", nil),
+    ])
+    func `a cookie of a redirect goes to the hops to which a browser sends it`(location: String, set: String, sent: String?) {
+        #expect(cookie([(location, set)], from: "http://a.example/x") == sent)
+    }
+
+    @Test func `a cookie replaces that of its name, and a client's cookies stay at its origin`() {
+        #expect(cookie([("/y", "b=2")], from: "http://a.example/x", own: "a=1; b=1") == "a=1; b=2")
+        #expect(cookie([("/y", "b=2"), ("/z", "b=3; Path=/")], from: "http://a.example/x") == "b=3")
+        #expect(cookie([("/y", "b=2; Path=/"), ("/z", "b=; Max-Age=-1; Path=/")], from: "http://a.example/x", own: "a=1") == "a=1")
+        #expect(cookie([("/y/1", "b=2; Path=/y"), ("/z", "c=3; Path=/")], from: "http://a.example/x") == "c=3")
+    }
+
+    @Test func `a redirect to itself with a new cookie is no circle, and with the same cookie it is one`() {
+        #expect(cookie([("/x", "k=1")], from: "http://a.example/x") == "k=1")
+        #expect(cookie([("/x", "k=1"), ("/x", "k=1")], from: "http://a.example/x") == "rejected")
+    }
+
+    @Test func `a player is sent to http by itself`() {
+        guard case .refuse(.notAsked(let url, _)) = follow("https://a.example/x", "http://b.example/y") else {
+            Issue.record("the redirect is followed")
+            return
+        }
+        #expect(url == "http://b.example/y")
+    }
+
+    @Test func `twenty redirects are followed, and the next is rejected`() {
         var policy = RedirectPolicy(OriginRequest(url: "http://a.example/0", fields: [:]))
         for hop in 1...RedirectPolicy.defaultMaxHops {
             #expect(policy.headReceived(moved("/\(hop)")) == .follow(OriginRequest(url: "http://a.example/\(hop)", fields: [:])))
