@@ -60,8 +60,9 @@ struct CacheOpening {
         let lanes = manifests + data + [sync, index, control]
         if configuration.network.keepsLanesOffLoop { loop?.keepOffItsCore(lanes) }
         let doubling = DoublingTransport(wire, time: time, on: control)
-        var transport: any Transport = RedirectingTransport(
+        let redirecting = RedirectingTransport(
             doubling, privateNames: configuration.security.privateNames, fieldsForURL: configuration.network.requestFieldsForURL)
+        var transport: any Transport = AsAskedTransport(redirecting, time: time)
         let parts = TierSetting.Parts(
             wire: wire, time: time, control: control, keyPolicy: configuration.freshness.keyPolicy,
             isShared: configuration.freshness.isShared, log: configuration.log)

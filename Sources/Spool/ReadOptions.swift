@@ -35,6 +35,8 @@ public struct ReadOptions: Sendable {
     /// Whether the consumer passes on a response of any status. Else a status such as 404 fails the
     /// read.
     package var takesAnyStatus = false
+    /// Whether the client named no range. An origin may serve only the client's own form.
+    package var asksWhole = false
     /// The number of last bytes that are read, if their position is not known. The reader starts at
     /// 0 then.
     package var suffix: Int64?

@@ -70,6 +70,10 @@ public struct OriginRequest: Hashable, Sendable {
     /// Whether the transport removes the content coding of the body. Only requests for manifests
     /// set it, because a coded manifest can't be rewritten. Media are never decoded.
     package var decodesContent = false
+    /// The range that the client of the HTTP door asked for, or nil where a request has no client.
+    package var clientRange: ClientRange?
+    /// Whether the request ends before the client's range does, and another one follows.
+    package var isWindow = false
     /// The urgency of the readers when the request begins. `URLSession` orders the requests of one
     /// connection by it. On Linux, less urgent requests have small receive windows beside a player.
     package var priority = ReadPriority.playing

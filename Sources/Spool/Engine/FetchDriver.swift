@@ -67,6 +67,10 @@ struct FetchDriver {
         if let site = intake.ask.site { request.fields[.origin] = site }
         request.reach = session.shared.bounds.current
         request.decodesContent = playlistExtensions.contains(pathExtension(url: request.url))
+        request.clientRange = intake.ask.client
+        request.isWindow = intake.ask.isWindow
+        // A manifest is read as a whole, and some servers count the bytes of its ranges wrong.
+        if !request.decodesContent || intake.ask.lower > 0 || intake.ask.upper != nil { addRange(of: intake.ask, to: &request.fields) }
         addConditions(of: intake.ask, to: &request.fields)
         session.shared.record(.fetchStarted(session.key, lower: intake.ask.lower, upper: intake.ask.upper))
         session.shared.counters.add { $0.originRequests += 1 }
@@ -89,12 +93,15 @@ struct FetchDriver {
         })
     }
 
-    private func addConditions(of ask: OriginAsk, to fields: inout HTTPFields) {
+    private func addRange(of ask: OriginAsk, to fields: inout HTTPFields) {
         if let suffix = ask.suffix {
             fields[.range] = "bytes=-\(suffix)"
         } else if !ask.isPlain {
             fields[.range] = ask.upper.map { "bytes=\(ask.lower)-\($0 - 1)" } ?? "bytes=\(ask.lower)-"
         }
+    }
+
+    private func addConditions(of ask: OriginAsk, to fields: inout HTTPFields) {
         if let ifRange = ask.ifRange { fields[.ifRange] = ifRange }
         if let revalidation = ask.revalidation {
             if let tag = revalidation.entityTag { fields[.ifNoneMatch] = tag }

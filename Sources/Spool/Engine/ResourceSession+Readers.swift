@@ -29,7 +29,8 @@ extension ResourceSession {
         return SessionReader(
             session: self, start: start, end: end, policy: options.fetchPolicy ?? shared.configuration.fetching.policy,
             rules: rules(of: options), site: options.site, wantsBytes: wantsBytes, endsSoon: options.endsSoon,
-            takesAnyStatus: options.takesAnyStatus, suffix: options.suffix, demand: FetchDemand(options.priority, access: options.access),
+            takesAnyStatus: options.takesAnyStatus, asksWhole: options.asksWhole, suffix: options.suffix,
+            demand: FetchDemand(options.priority, access: options.access),
             client: options.mode == .onlyStored ? nil : options.client,
             transform: options.contentTransform ?? shared.configuration.contentTransform, wake: wake)
     }

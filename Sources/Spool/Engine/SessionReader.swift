@@ -54,7 +54,7 @@ package final class SessionReader: Sendable {
 
     init(
         session: ResourceSession, start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules, site: String? = nil, wantsBytes: Bool,
-        endsSoon: Bool = false, takesAnyStatus: Bool = false, suffix: Int64? = nil,
+        endsSoon: Bool = false, takesAnyStatus: Bool = false, asksWhole: Bool = false, suffix: Int64? = nil,
         demand: FetchDemand = FetchDemand(.playing), client: ClientRequest? = nil, transform: (any ContentTransform)? = nil,
         wake: @escaping @Sendable () -> Void
     ) {
@@ -64,7 +64,7 @@ package final class SessionReader: Sendable {
         id = session.run { state, effects in
             let (id, actions) = state.machine.readerJoined(
                 start: start, end: end, policy: policy, rules: rules, site: site, wantsBytes: wantsBytes, endsSoon: endsSoon,
-                takesAnyStatus: takesAnyStatus, suffix: suffix)
+                takesAnyStatus: takesAnyStatus, asksWhole: asksWhole, suffix: suffix)
             state.wakes[id] = wake
             state.clients[id] = client
             if takesAnyStatus { state.interims[id] = [] }

@@ -12,6 +12,10 @@ package struct OriginAsk: Hashable, Sendable {
     package var isPlain = false
     /// The number of last bytes that the request asks for, in place of `[lower, upper)`.
     package var suffix: Int64?
+    /// The range for which the client of the HTTP door asked, or nil without such a client.
+    package var client: ClientRange?
+    /// Whether the request ends before the client's range does, and another one follows.
+    package var isWindow = false
     /// Whether no reader depends on the answer: none waits, or stored bytes can be used in its
     /// place.
     package var isBrief = false

@@ -55,6 +55,8 @@ package struct ReaderState: Hashable, Sendable {
     /// Whether its consumer can pass on a response with any status. Other readers fail with the
     /// status.
     package var takesAnyStatus = false
+    /// Whether its client named no range.
+    package var asksWhole = false
     /// The number of last bytes that it reads, until its response and so their position is known.
     /// Meanwhile it has no window.
     package var suffix: Int64?
@@ -98,6 +100,13 @@ package struct ReaderState: Hashable, Sendable {
         /// or an error from now on. The representation is present where only equal length and type
         /// can tie another response to this one.
         case told(GenerationID, as: CopyOnWrite<Representation>?)
+    }
+
+    /// The range for which its client asked, from `offset` on, or nil if the consumer is no client
+    /// that gets the origin's statuses, or asked for no byte there.
+    func clientRange(from offset: Int64) -> ClientRange? {
+        guard takesAnyStatus, suffix == nil, offset.isBelow(end) else { return nil }
+        return asksWhole && offset == 0 ? .whole : .part(lower: offset, upper: end)
     }
 
     /// The event that a reader waits for.

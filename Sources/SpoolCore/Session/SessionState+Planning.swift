@@ -129,6 +129,7 @@ extension SessionState {
             ifRange: strong?.representation.validator.ifRangeValue)
         ask.isPlain = request.omitsRange
         ask.suffix = request.suffix
+        (ask.client, ask.isWindow) = (request.reader?.clientRange(from: request.lower), request.isWindow)
         ask.site = request.reader?.site
         ask.isBrief = request.reader == nil
         return [.start(fetch.id, ask)]

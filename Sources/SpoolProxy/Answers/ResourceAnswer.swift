@@ -81,6 +81,7 @@ final class ResourceAnswer {
         options.priority = RequestUrgency.priority(request.fields["Priority"])
         options.endsSoon = true
         options.takesAnyStatus = true
+        options.asksWhole = range == nil
         if case .suffix(let count)? = range?.specs.first, range?.specs.count == 1, count > 0, !request.has(.ifRange) {
             options.suffix = min(count, ByteRange.maximumOffset)
         }
@@ -340,8 +341,9 @@ final class ResourceAnswer {
     /// Answers with a response of another status. Ranges and conditions do not apply to it (RFC
     /// 9110 §13.2.1, §14.2).
     private func answerOther(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
-        // A general proxy passes errors on. Another status would describe the client's own request.
-        guard fieldRules.of(representation).isSite || (400...599).contains(representation.status) else {
+        // A general proxy passes errors and successes on. Another status would describe the client's
+        // own request.
+        guard fieldRules.of(representation).isSite || [2, 4, 5].contains(representation.status / 100) else {
             let head = ResponseHead(status: representation.status, fields: representation.fields)
             return fail(CacheError(OriginError.status(head), key: reader.key))
         }

@@ -53,7 +53,8 @@ final class ProxyWorld: Sendable {
         gate = OriginGate(origin)
         let environment = CacheEnvironment(
             time: time, random: random,
-            transport: RedirectingTransport(transport ?? gate, privateNames: configuration.security.privateNames),
+            transport: AsAskedTransport(
+                RedirectingTransport(transport ?? gate, privateNames: configuration.security.privateNames), time: time),
             loop: loop, control: lanes[0], indexLane: lanes[1], dataLanes: Array(lanes[2...3]), manifestLanes: manifestLanes,
             shutDown: { for lane in lanes { lane.shutdown() } })
         let directory = if let given { given } else { try kind == .memory ? nil : TemporaryDirectory() }

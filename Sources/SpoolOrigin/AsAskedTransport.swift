@@ -1,0 +1,172 @@
+import SpoolCore
+package import SpoolSystem
+
+/// A transport that does not believe a refusal of a request that differs from the client's own.
+///
+/// A fetch asks for more than its client does: it adds or widens `Range`, and adds `If-Range`. Some
+/// origins refuse or misread that request alone. So the request is sent once more exactly as the
+/// client asked, and the second answer counts. The habit of the host is remembered.
+package final class AsAskedTransport: Transport {
+    private let base: any Transport
+    private let time: any TimeSource
+    private let habits = Locked(HostHabits())
+
+    /// Creates a transport around another one, which follows redirects.
+    package init(_ base: any Transport, time: any TimeSource) {
+        (self.base, self.time) = (base, time)
+    }
+
+    /// The most bytes that one request should ask for, as in the transport below.
+    package var windowBytes: Int64? { base.windowBytes }
+
+    package var receivedBytes: Int64? { base.receivedBytes }
+
+    /// Starts a request, in the client's own form where only that one is served.
+    package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
+        guard request.method == "GET", let change = request.change, let host = request.location?.origin.description else {
+            return base.start(request, receiver: receiver)
+        }
+        let advice = habits.withLock { $0.advice(for: host, change, now: time.now) }
+        // A signature may cover the range, and a repetition after its expiry can't help.
+        let isSigned = change != .condition && request.location?.query.map(Self.hasSignature) == true
+        let isAsked = (advice == .asClient || isSigned) && (change == .condition || !request.isWindow)
+        guard isAsked || advice != .believe else { return base.start(request, receiver: receiver) }
+        let own = isAsked && request.isWindow ? request.withoutCondition : request.asClient
+        let policy = AsAsked(
+            start: { [base] in base.start(own, receiver: $0) }, ifRange: request.fields[.ifRange],
+            refusal: isAsked ? ResponseHead(status: 200, fields: [:]) : nil,
+            isInTime: { [time, end = time.now + (request.headTimeout ?? Self.usualPatience) / 2] in time.now < end },
+            note: { [habits, time] outcome in
+                habits.withLock { habits in
+                    switch outcome {
+                    case .granted: habits.granted(host, change, now: time.now)
+                    case .repeated(let isServed): habits.repeated(host, change, isServed: isServed, now: time.now)
+                    }
+                }
+            })
+        let transfer = AttemptedTransfer(policy, receiver: receiver)
+        transfer.begin { [base] in base.start(isAsked ? own : request, receiver: $0) }
+        return transfer
+    }
+
+    /// Closes the transport below.
+    package func close() { base.close() }
+
+    /// The patience with a request that names none.
+    private static let usualPatience: Nanoseconds = .seconds(60)
+
+    /// Whether a query names a signature or an expiry.
+    private static func hasSignature(_ query: Substring) -> Bool {
+        query.split(separator: "&", maxSplits: maxParameters).contains { parameter in
+            signatureNames.contains(parameter.prefix { $0 != "=" }.asciiLowercased)
+        }
+    }
+
+    /// The most parameters of a query that are looked at.
+    private static let maxParameters = 64
+    /// The parameters of common signed URLs, in lower case.
+    private static let signatureNames: Set<String> = [
+        "x-amz-signature", "x-amz-expires", "x-goog-signature", "x-goog-expires", "signature", "sig", "policy", "key-pair-id", "expires",
+        "expire", "hdnea", "hdnts", "hmac", "st", "se", "sign",
+    ]
+}
+
+extension OriginRequest {
+    /// The request in the client's own form: its range and no condition.
+    fileprivate var asClient: OriginRequest {
+        var request = withoutCondition
+        request.fields[.range] = clientRange?.fieldValue
+        return request
+    }
+
+    fileprivate var withoutCondition: OriginRequest {
+        var request = self
+        request.fields[.ifRange] = nil
+        return request
+    }
+
+    /// The difference to the client's own request, or nil if there is none or the client is not
+    /// known.
+    fileprivate var change: HostHabits.Change? {
+        guard let clientRange else { return nil }
+        if fields[.ifRange] != nil { return .condition }
+        guard fields[.range] != clientRange.fieldValue else { return nil }
+        return clientRange == .whole ? .addedRange : .otherRange
+    }
+}
+
+/// The rules of a request that may be sent once more as its client asked.
+private struct AsAsked: AttemptPolicy {
+    /// The experience with the host.
+    enum Outcome {
+        /// It served the request with its change.
+        case granted
+        /// It refused that request, and answered to the client's own.
+        case repeated(isServed: Bool)
+    }
+
+    /// Sends the client's own request.
+    let start: AttemptStart
+    /// The condition of the first request.
+    let ifRange: String?
+    /// Whether the reader's patience allows another request.
+    let isInTime: @Sendable () -> Bool
+    let note: @Sendable (Outcome) -> Void
+    /// The refusal of the first request, once the client's own runs. A 200 stands for the habit of
+    /// the host where only the client's own is sent.
+    private var refusal: ResponseHead?
+
+    init(
+        start: @escaping AttemptStart, ifRange: String?, refusal: ResponseHead?, isInTime: @escaping @Sendable () -> Bool,
+        note: @escaping @Sendable (Outcome) -> Void
+    ) {
+        (self.start, self.ifRange, self.refusal, self.isInTime, self.note) = (start, ifRange, refusal, isInTime, note)
+    }
+
+    mutating func headReceived(_ head: ResponseHead, of attempt: Int, others: Set<Int>) -> AttemptStep {
+        guard let refusal else { return firstHead(head) }
+        let isServed = (200...299).contains(head.status)
+        // Without the condition, only a validator says whether a part continues the stored version.
+        let step: AttemptStep.Decision = head.status == 206 && !isComparable(head) ? .finish(Self.end(after: refusal)) : .pass(head)
+        return AttemptStep(step, effect: { [note] in note(.repeated(isServed: isServed)) })
+    }
+
+    private mutating func firstHead(_ head: ResponseHead) -> AttemptStep {
+        if isRefusal(head), isInTime() {
+            refusal = head
+            return AttemptStep(.replace(start, drains: head.status != 200))
+        }
+        guard (200...299).contains(head.status) else { return AttemptStep(.pass(head)) }
+        return AttemptStep(.pass(head), effect: { [note] in note(.granted) })
+    }
+
+    func ended(_ end: TransferEnd, of attempt: Int, others: Set<Int>) -> AttemptStep {
+        AttemptStep(.finish(refusal.map { $0.status == 200 ? end : Self.end(after: $0) } ?? end))
+    }
+
+    /// The end of a request whose repetition brought nothing.
+    private static func end(after refusal: ResponseHead) -> TransferEnd {
+        .failed(refusal.status == 200 ? .representationChanged : .status(refusal))
+    }
+
+    /// Whether a response may be about the change alone. Credentials, rates and servers that are
+    /// out of order are not (401, 407, 408, 410, 425, 429, 502, 503, 504).
+    private func isRefusal(_ head: ResponseHead) -> Bool {
+        // The origin repeats the version that the condition names, and so misreads the condition.
+        if head.status == 200 { return ifRange != nil && isOfVersion(head) }
+        // A resource without bytes has no range.
+        if head.status == 416, head.fields[.contentRange]?.hasSuffix("/0") == true { return false }
+        return [400, 403, 404, 405, 406, 412, 416, 500, 501].contains(head.status) && !head.fields.contains(.retryAfter)
+    }
+
+    /// Whether a response is of the version that the condition names.
+    private func isOfVersion(_ head: ResponseHead) -> Bool {
+        head.fields[.entityTag] == ifRange || head.fields[.lastModified] == ifRange
+    }
+
+    /// Whether a part has a validator that the receiver compares with that of the condition.
+    private func isComparable(_ head: ResponseHead) -> Bool {
+        guard let ifRange, !head.fields.contains(.entityTag) else { return true }
+        return !ifRange.hasSuffix("\"") && head.fields.contains(.lastModified)
+    }
+}

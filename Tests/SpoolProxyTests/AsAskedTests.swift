@@ -1,0 +1,103 @@
+import SpoolCore
+import SpoolOrigin
+import SpoolProxy
+import SpoolTesting
+import Testing
+
+/// An origin that refuses the request that Spool made of the client's gets the client's own.
+@Suite(.timeLimit(.minutes(20))) struct AsAskedTests {
+    private static let film = VirtualResource.film()
+    private static let repeated = [400, 403, 404, 405, 406, 416, 500, 501]
+
+    /// The ranges of the requests that the origin got.
+    private func ranges(_ world: ProxyWorld) -> [String?] { world.origin.log.entries.map { $0.request.fields["Range"] } }
+
+    @Test(arguments: repeated)
+    func `a file whose origin refuses ranges is served whole, and the next one at once`(status: Int) throws {
+        let other = VirtualResource.film("other.mp4", seed: 2)
+        let world = try ProxyWorld(
+            [Self.film, other], script: { request, _ in request.fields[.range] == nil ? .correct : .status(status, body: [1]) })
+        defer { world.stop() }
+        let answer = try world.get(Self.film.target)
+        #expect(answer.status == 200 && answer.body == Self.film.allBytes)
+        #expect(ranges(world) == ["bytes=0-", nil])
+        #expect(try world.get(other.target).body == other.allBytes)
+        #expect(ranges(world) == ["bytes=0-", nil, nil], "the habit of the host is remembered")
+    }
+
+    @Test(arguments: repeated + [401, 410, 425, 429, 502, 503, 504])
+    func `a refusal that the client's own request gets as well is the answer`(status: Int) throws {
+        let world = try ProxyWorld([Self.film], script: { _, _ in .status(status, body: Array("no".utf8)) })
+        defer { world.stop() }
+        let answer = try world.get(Self.film.target)
+        #expect(answer.status == status && answer.text == "no")
+        #expect(ranges(world).count == (Self.repeated.contains(status) ? 2 : 1))
+    }
+
+    @Test func `a refusal with Retry-After, and one of the client's own range, are not asked again`() throws {
+        let world = try ProxyWorld(
+            [Self.film], script: { request, _ in .status(403, fields: request.fields[.range] == "bytes=0-" ? ["Retry-After": "9"] : [:]) })
+        defer { world.stop() }
+        #expect(try world.get(Self.film.target).status == 403)
+        #expect(try world.get(Self.film.target, ["Range": "bytes=5000-5999"]).status == 403)
+        #expect(ranges(world) == ["bytes=0-", "bytes=5000-5999"])
+    }
+
+    @Test func `an origin that refuses open ranges gets the client's bounded one`() throws {
+        let world = try ProxyWorld(
+            [Self.film], script: { request, _ in request.fields[.range]?.hasSuffix("-") == true ? .status(403) : .correct })
+        defer { world.stop() }
+        let answer = try world.get(Self.film.target, ["Range": "bytes=0-1023"])
+        #expect(answer.status == 206 && answer.body == Self.film.bytes(0..<1_024))
+        #expect(answer["Content-Range"] == "bytes 0-1023/100000")
+        #expect(ranges(world).prefix(2) == ["bytes=0-", "bytes=0-1023"])
+    }
+
+    @Test func `a signed URL is asked as the client asked from the start`() throws {
+        let signed = VirtualResource.film("film.mp4?X-Amz-Signature=1&X-Amz-SignedHeaders=host%3Brange")
+        let world = try ProxyWorld([signed], script: { request, _ in request.fields[.range] == "bytes=0-1023" ? .correct : .status(403) })
+        defer { world.stop() }
+        let answer = try world.get(signed.target, ["Range": "bytes=0-1023"])
+        #expect(answer.status == 206 && answer.body == signed.bytes(0..<1_024))
+        #expect(ranges(world).first == "bytes=0-1023")
+    }
+
+    @Test(arguments: [412, 400, 403, 501])
+    func `an origin that refuses If-Range is asked by the range alone`(status: Int) throws {
+        let world = try ProxyWorld(
+            [Self.film], script: { request, _ in request.fields[.ifRange] == nil ? .correct : .status(status) })
+        defer { world.stop() }
+        #expect(try world.get(Self.film.target, ["Range": "bytes=1000-1999"]).body == Self.film.bytes(1_000..<2_000))
+        let answer = try world.get(Self.film.target, ["Range": "bytes=50000-59999"])
+        #expect(answer.status == 206 && answer.body == Self.film.bytes(50_000..<60_000))
+    }
+
+    @Test func `a part without a validator is not taken for the stored version where If-Range was refused`() throws {
+        let world = try ProxyWorld(
+            [Self.film],
+            script: { request, _ in
+                guard request.fields[.range] != "bytes=1000-1999" else { return .correct }
+                return request.fields[.ifRange] == nil ? .without(["ETag", "Last-Modified"], .correct) : .status(412)
+            })
+        defer { world.stop() }
+        #expect(try world.get(Self.film.target, ["Range": "bytes=1000-1999"]).body == Self.film.bytes(1_000..<2_000))
+        #expect(try world.get(Self.film.target, ["Range": "bytes=50000-59999"]).status == 412)
+    }
+
+    @Test func `a manifest is asked for without a range`() throws {
+        let url = "https://origin.example/a.m3u8"
+        let origin = DocumentOrigin([url: .init("#EXTM3U\n#EXTINF:4,\n/a.ts\n#EXT-X-ENDLIST\n")])
+        let world = try ProxyWorld(transport: origin)
+        defer { world.stop() }
+        #expect(try world.get("/https/origin.example/a.m3u8", ["Range": "bytes=0-"]).status == 206)
+        #expect(origin.asked.map { $0.fields["Range"] } == [nil])
+    }
+
+    @Test(arguments: [201, 202, 203, 226, 299])
+    func `a success with another status is passed on with its body`(status: Int) throws {
+        let world = try ProxyWorld([Self.film], script: { _, _ in .status(status, body: Array("song".utf8)) })
+        defer { world.stop() }
+        let answer = try world.get(Self.film.target)
+        #expect(answer.status == status && answer.text == "song")
+    }
+}
