@@ -24,6 +24,6 @@ extension SQLiteStore {
     }
 
     package func downloadBytes() throws(StoreError) -> Int64 {
-        try read { (index) throws(StoreError) in try index.downloads.bytes() }
+        try read { (index) throws(StoreError) in try index.sizes.downloadedSum(isSoleWriter: isWritable) }
     }
 }

@@ -39,7 +39,7 @@ extension SQLiteStore {
     /// than `kept`.
     package func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey] {
         try read { (index) throws(StoreError) in
-            try index.eviction.emptyResources(beyond: kept, limit: limit)
+            try index.eviction.emptyResources(beyond: kept, limit: limit, isSoleWriter: isWritable)
         }
     }
 

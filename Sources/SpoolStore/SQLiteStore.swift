@@ -253,7 +253,7 @@ package final class SQLiteStore: ResourceStore {
     /// Returns the number of resources.
     package func count() throws(StoreError) -> Int {
         try read { (index) throws(StoreError) in
-            try index.resources.count()
+            try index.resources.count(isSoleWriter: isWritable)
         }
     }
 

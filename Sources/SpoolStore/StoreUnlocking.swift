@@ -19,7 +19,7 @@ struct StoreUnlocking {
     /// A plain store without any resource accepts a key: `encrypt` then makes it an encrypted one.
     func unlock() throws(StoreError) -> KeyProblem? {
         guard let check = try index.meta.bytes(.keyCheck) else {
-            let isEmpty = options.encryption == nil ? true : try index.resources.count() == 0
+            let isEmpty = options.encryption == nil ? true : try index.resources.count(isSoleWriter: false) == 0
             return isEmpty ? nil : .notEncrypted
         }
         guard let encryption = options.encryption else { return .missing }

@@ -55,7 +55,9 @@ extension StoreIndex {
     func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
         guard try pins.has(key) != isPinned else { return false }
         try change { () throws(StoreError) in
-            if isPinned { try pins.insert(key, time: time) } else { try pins.delete(key) }
+            if isPinned { return try pins.insert(key, time: time) }
+            eviction.forget()
+            try pins.delete(key)
         }
         return true
     }

@@ -72,7 +72,7 @@ final class StoreIndex {
         downloadParts = DownloadPartTable(database)
         unsynced = UnsyncedTable(database)
         entries = EntryQuery(database, pieces)
-        eviction = EvictionQuery(database)
+        eviction = EvictionQuery(database, resources, sizes)
     }
 
     /// Opens the index of a store.
@@ -136,6 +136,7 @@ final class StoreIndex {
         pieces.forget()
         unsynced.forget()
         sizes.forget()
+        resources.forget()
     }
 
     /// Runs a write transaction, and discards the cached state when it fails.

@@ -1,15 +1,25 @@
 import SpoolCore
 
 /// Finds the resources that eviction may remove.
-struct EvictionQuery {
+final class EvictionQuery {
     private let database: IndexDatabase
+    private let resources: ResourceTable
+    private let sizes: SizeTable
 
-    init(_ database: IndexDatabase) {
+    init(_ database: IndexDatabase, _ resources: ResourceTable, _ sizes: SizeTable) {
         self.database = database
+        self.resources = resources
+        self.sizes = sizes
     }
+
+    /// Discards the place of the first candidate, because an older resource may have become one.
+    func forget() { resources.firstEvictable = nil }
 
     /// Returns up to `limit` unpinned resources after `last` that occupy more than `bytes`, longest
     /// unused first. Resources with equal times are in the order of their keys' hashes.
+    ///
+    /// A search from the beginning starts at the first candidate of the search before, so that it
+    /// does not pass all older downloads and pins again.
     func candidates(
         after last: EvictionCandidate?, largerThan bytes: Int64 = -1, limit: Int
     ) throws(StoreError) -> [EvictionCandidate] {
@@ -18,23 +28,24 @@ struct EvictionQuery {
             SELECT key, key_hash, last_access, length, allocated_bytes
             FROM resources JOIN representations USING (resource) LEFT JOIN sizes USING (generation)
             WHERE (last_access, key_hash) > (?1, ?2) AND variant = '' AND is_current = 1
-                AND coalesce(allocated_bytes, 0) > ?4 AND key_hash NOT IN (SELECT key_hash FROM pins)
+                AND key_hash NOT IN (SELECT key_hash FROM pins)
                 AND key_hash NOT IN (SELECT key_hash FROM downloads)
                 AND key_hash NOT IN (SELECT key_hash FROM download_parts)
-            ORDER BY last_access, key_hash LIMIT ?3
+            ORDER BY last_access, key_hash
             """
         ) { (select) throws(StoreError) in
-            select.bind(1, last?.lastAccess.nanoseconds ?? .min)
+            select.bind(1, last?.lastAccess.nanoseconds ?? resources.firstEvictable ?? .min)
             select.bind(2, last.map { database.fields.hash(of: $0.key) } ?? [])
-            select.bind(3, Int64(max(0, limit)))
-            select.bind(4, bytes)
+            var isFirst = last == nil
             var found: [EvictionCandidate] = []
-            while try select.step() {
-                guard let key = database.openKey(select, 0, hash: select.bytes(1)) else { continue }
+            while found.count < limit, try select.step() {
+                if isFirst { resources.firstEvictable = select.int64(2) }
+                isFirst = false
+                let size = max(0, select.optionalInt64(4) ?? 0)
+                guard size > bytes, let key = database.openKey(select, 0, hash: select.bytes(1)) else { continue }
                 found.append(
                     EvictionCandidate(
-                        key: key, allocatedBytes: max(0, select.optionalInt64(4) ?? 0),
-                        length: select.optionalInt64(3).flatMap { $0 >= 0 ? $0 : nil },
+                        key: key, allocatedBytes: size, length: select.optionalInt64(3).flatMap { $0 >= 0 ? $0 : nil },
                         lastAccess: Timestamp(nanoseconds: select.int64(2))))
             }
             if let last, let end = found.last, !isAfter(last, end) { throw .rowsOutOfOrder }
@@ -49,12 +60,10 @@ struct EvictionQuery {
 
     /// Returns up to `limit` resources without a pin and without a stored byte, longest unused
     /// first, as far as there are more than `kept`.
-    func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey] {
-        // Most calls end here: these two counts read no row.
-        let versions = try database.connection.int64("SELECT count(*) FROM representations") ?? 0
-        guard try versions - (database.connection.int64("SELECT count(*) FROM sizes WHERE allocated_bytes > 0") ?? 0) > Int64(kept) else {
-            return []
-        }
+    func emptyResources(beyond kept: Int, limit: Int, isSoleWriter: Bool) throws(StoreError) -> [ResourceKey] {
+        // Most calls end here, and read no row.
+        let all = try Int64(resources.count(isSoleWriter: isSoleWriter))
+        guard try all - sizes.filledCount(isSoleWriter: isSoleWriter) > Int64(kept) else { return [] }
         let found = try database.connection.int64(
             """
             SELECT count(*) FROM resources JOIN representations USING (resource)

@@ -98,7 +98,10 @@ extension StoreIndex {
     /// Enters or removes a part of a download.
     func setDownloadPart(_ key: ResourceKey, of download: ResourceKey, _ isPart: Bool) throws(StoreError) {
         try change { () throws(StoreError) in
-            if isPart { try downloadParts.insert(key, of: download) } else { try downloadParts.delete(key, of: download) }
+            eviction.forget()
+            try sizes.listing(key) { () throws(StoreError) in
+                if isPart { try downloadParts.insert(key, of: download) } else { try downloadParts.delete(key, of: download) }
+            }
         }
     }
 }

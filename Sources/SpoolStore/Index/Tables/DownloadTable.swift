@@ -45,15 +45,6 @@ struct DownloadTable {
         try all(limit: StoredDownload.maximumCount).compactMap(StoredDownload.init)
     }
 
-    /// Returns the bytes that the files of all entries and their parts occupy.
-    func bytes() throws(StoreError) -> Int64 {
-        try database.connection.int64(
-            """
-            SELECT sum(allocated_bytes) FROM resources JOIN representations USING (resource) JOIN sizes USING (generation)
-            WHERE key_hash IN (SELECT key_hash FROM downloads UNION SELECT key_hash FROM download_parts)
-            """) ?? 0
-    }
-
     // MARK: Rotation of the key
 
     /// Seals all entries with other keys.
@@ -84,7 +75,9 @@ extension StoreIndex {
     /// Enters, replaces or removes an entry of the list of downloads. A removal takes its parts along.
     func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
         try change { () throws(StoreError) in
-            if let entry { return try downloads.set(key, entry.text) }
+            eviction.forget()
+            if let entry { return try sizes.listing(key) { () throws(StoreError) in try downloads.set(key, entry.text) } }
+            sizes.forgetDownloaded()
             try downloads.delete(key)
             try downloadParts.deleteAll(of: key)
         }

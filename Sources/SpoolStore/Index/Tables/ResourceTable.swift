@@ -11,12 +11,25 @@ final class ResourceTable {
     private let database: IndexDatabase
     /// The filter of keys that the index may contain, or nil when no caller needs it.
     var knownKeys: KnownKeys?
+    /// An access time before which no resource may be evicted. Nil when none is known.
+    var firstEvictable: Int64?
+    private var total = RunningTotal()
 
     init(_ database: IndexDatabase) {
         self.database = database
     }
 
     private var fields: IndexFields { database.fields }
+
+    /// Discards the cached state after a failed transaction.
+    func forget() {
+        firstEvictable = nil
+        total.forget()
+    }
+
+    private func noteAccess(_ time: Timestamp) {
+        if let first = firstEvictable, time.nanoseconds < first { firstEvictable = nil }
+    }
 
     /// Returns the row number of a key's resource.
     func row(of key: ResourceKey) throws(StoreError) -> Int64? {
@@ -71,6 +84,8 @@ final class ResourceTable {
             let resource = insert.int64(0)
             // The insertion is complete only when the statement is, so step to its end.
             _ = try insert.step()
+            total.change(from: 0, to: 1)
+            noteAccess(commit.time)
             return resource
         }
     }
@@ -89,17 +104,22 @@ final class ResourceTable {
             update.bind(1, fields.hash(of: key))
             update.bind(2, time.nanoseconds)
             try update.run()
+            noteAccess(time)
         }
     }
 
     func delete(_ resource: Int64) throws(StoreError) {
         try database.run("DELETE FROM resources WHERE resource = ?1", resource)
+        total.change(from: 1, to: 0)
     }
 
     func removeAll() throws(StoreError) { try database.connection.run("DELETE FROM resources") }
 
-    func count() throws(StoreError) -> Int {
-        Int(try database.connection.int64("SELECT count(*) FROM resources") ?? 0)
+    func count(isSoleWriter: Bool) throws(StoreError) -> Int {
+        Int(
+            clamping: try total.value(isKept: isSoleWriter) { () throws(StoreError) in
+                try database.connection.int64("SELECT count(*) FROM resources")
+            })
     }
 
     /// Returns up to `limit` hashes of keys after `hash`, in order.
