@@ -6,7 +6,8 @@ import SpoolSystem
 
 extension MediaCache {
     /// Protects a resource from eviction: the bytes that are stored of it, and those that will be.
-    /// The pin survives restarts, until `unpin(_:)` or a removal.
+    /// The pin survives restarts, until `unpin(_:)` or a removal. It holds the variants of the
+    /// resource that are stored now, too.
     ///
     /// Pinned bytes count towards the quota. If pins take all of it, nothing else is stored.
     ///
@@ -66,6 +67,6 @@ extension MediaCache {
         _ key: ResourceKey, _ isPinned: Bool, _ done: @escaping @Sendable (Result<Bool, CacheError>) -> Void
     ) {
         let time = environment.time.wallNow
-        onIndexLane(key, done) { [store] () throws(StoreError) in try store.setPinned(key, isPinned, time: time) }
+        onIndexLane(key, done) { [store] () throws(StoreError) in try store.setPinned(withVariants: key, isPinned, time: time) }
     }
 }

@@ -34,7 +34,7 @@ struct ResourceCatalog {
         // later, or a download that fetches them again.
         var owesUnpinning = false
         do throws(StoreError) {
-            if store.isWritable { _ = try store.setPinned(key, false, time: engine.environment.time.wallNow) }
+            if store.isWritable { _ = try store.setPinned(withVariants: key, false, time: engine.environment.time.wallNow) }
             try downloads.forget(key)
         } catch {
             // On a full disk, the removal makes the room for the change of the pin.
@@ -43,7 +43,7 @@ struct ResourceCatalog {
         }
         let existed = try store.remove(key)
         if owesUnpinning {
-            _ = try store.setPinned(key, false, time: engine.environment.time.wallNow)
+            _ = try store.setPinned(withVariants: key, false, time: engine.environment.time.wallNow)
             try downloads.forget(key)
         }
         if existed { engine.record(.removed(key)) }

@@ -69,6 +69,24 @@ package struct Variants: Sendable {
     }
 }
 
+extension ResourceStore {
+    /// Pins a resource with the variants that are stored of it now, or unpins it with all variants.
+    /// Index call.
+    ///
+    /// - Returns: Whether a pin changed.
+    func setPinned(withVariants key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
+        var changed = try setPinned(key, isPinned, time: time)
+        for variant in Variants.keys(of: key).dropFirst() {
+            if isPinned {
+                if certainlyLacks(variant) { continue }
+                guard try lookup(variant) != nil else { continue }
+            }
+            changed = try setPinned(variant, isPinned, time: time) || changed
+        }
+        return changed
+    }
+}
+
 extension ResourceKey {
     /// The key of a variant. The first variant has the key of the resource. A normalised URL has
     /// no space, so no resource has the key of another one's variant.
