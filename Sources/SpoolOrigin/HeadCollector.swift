@@ -28,7 +28,7 @@ package struct HeadCollector: Sendable {
 
     private enum State {
         case statusLine
-        case fields(status: Int)
+        case fields(status: Int, isHTTP1: Bool)
         case done
     }
 
@@ -56,7 +56,7 @@ package struct HeadCollector: Sendable {
         let line = line.trimmingLineBreak()
         switch state {
         case .statusLine: return statusLineReceived(line)
-        case .fields(let status) where line.isEmpty: return headEnded(status)
+        case .fields(let status, let isHTTP1) where line.isEmpty: return headEnded(status, isHTTP1: isHTTP1)
         case .fields:
             fieldLineReceived(line)
             return .more
@@ -71,7 +71,7 @@ package struct HeadCollector: Sendable {
         guard status != 101 else { return .refused("the origin switched to another protocol unasked") }
         fields = HTTPFields()
         canFold = false
-        state = .fields(status: status)
+        state = .fields(status: status, isHTTP1: line.starts(with: "HTTP/1".utf8))
         return .more
     }
 
@@ -112,7 +112,7 @@ package struct HeadCollector: Sendable {
 
     // MARK: The end
 
-    private mutating func headEnded(_ status: Int) -> Step {
+    private mutating func headEnded(_ status: Int, isHTTP1: Bool) -> Step {
         guard status >= 200 else {
             informational += 1
             state = .statusLine
@@ -122,7 +122,9 @@ package struct HeadCollector: Sendable {
         }
         state = .done
         if let contradiction = Self.lengthDefect(of: fields) { return .refused(contradiction) }
-        return .head(ResponseHead(status: status, fields: fields))
+        var head = ResponseHead(status: status, fields: fields)
+        head.endsByClose = isHTTP1 && !fields.contains(.contentLength) && !fields.contains(.transferEncoding)
+        return .head(head)
     }
 
     /// Returns the reason why `Content-Length` of a response can't be used, or nil if it can or

@@ -138,6 +138,12 @@ package final class SessionReader: Sendable {
         session.state.withLock { $0.machine.awaitedValidation(id) }
     }
 
+    /// Whether the origin may have more bytes than the version that the reader found, and was not
+    /// asked about them in the last seconds.
+    package var mayAskBehindEnd: Bool {
+        session.state.withLock { $0.machine.mayAskBehindEnd(now: session.now) && $0.machine.foundVersion(id) && !$0.machine.awaitedValidation(id) }
+    }
+
     /// Whether the reader reads a page that came instead of media, which is passed on as a whole.
     package var readsPage: Bool {
         session.state.withLock { $0.machine.readsPage(id) }

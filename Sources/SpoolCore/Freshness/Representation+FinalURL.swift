@@ -12,10 +12,10 @@ extension Representation {
     /// The response has the rights of that origin, and not those of the requested one.
     package var finalOrigin: String? { fields[Self.finalOriginField] ?? finalURL.flatMap(Self.origin) }
 
-    /// The representation without the stored URL and origin, for a client.
+    /// The representation without the stored URL, origin and end, for a client.
     package var fieldsForClient: HTTPFields {
         var fields = fields
-        for name in [Self.finalURLField, Self.finalOriginField] where fields.contains(name) { fields[name] = nil }
+        for name in [Self.finalURLField, Self.finalOriginField, Self.endField] where fields.contains(name) { fields[name] = nil }
         return fields
     }
 

@@ -17,10 +17,17 @@ extension Representation {
 
     /// Marks the response as changed at the origin by another request. It is used again only after
     /// the origin has confirmed it (RFC 9111 §4.4).
-    package mutating func invalidate() {
-        requestTime = Self.invalidatedTime
+    ///
+    /// - Parameter refusedAt: the time at which the origin answered that it has no such resource,
+    ///   if that is the reason.
+    package mutating func invalidate(refusedAt: Timestamp? = nil) {
+        requestTime = refusedAt ?? Self.invalidatedTime
         responseTime = Self.invalidatedTime
     }
+
+    /// The time at which the origin first answered that it has no such resource. Nil when it has
+    /// confirmed the response since, or never refused it.
+    package var refusedAt: Timestamp? { isInvalidated && requestTime > Self.invalidatedTime ? requestTime : nil }
 
     /// Whether a request has changed the resource at the origin since this response came.
     package var isInvalidated: Bool { responseTime <= Self.invalidatedTime }
@@ -42,7 +49,7 @@ extension Representation {
     }
 
     private static let bodyFieldNames: [HTTPFields.Name] = [
-        .contentEncoding, .contentType, .contentRange, .contentLength, .entityTag, .lastModified,
+        .contentEncoding, .contentType, .contentRange, .contentLength, .entityTag, .lastModified, endField,
     ]
     private static let messageFieldNames: [HTTPFields.Name] = [.age]
 }

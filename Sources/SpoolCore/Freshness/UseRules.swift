@@ -34,6 +34,9 @@ package struct UseRules: Hashable, Sendable {
     /// Returns the permitted use of `representation` at `now`.
     package func use(of representation: Representation, now: Timestamp) -> Use {
         if mode == .reload { return .revalidate }
+        // The origin refused the resource once, or its end is not certain. One conditional request
+        // clears the doubt.
+        if policy != .storeEverything, representation.refusedAt != nil || representation.endsByClose { return .revalidate }
         if policy != .storeEverything || isManifest, request.noCache != nil { return .revalidate }
         guard policy(for: representation) == .standard else { return .use }
         let control = CacheControl(response: representation.fields, isShared: isShared)

@@ -9,6 +9,9 @@ public struct ResponseHead: Hashable, Sendable {
     /// The requests that the response answers, or nil for all. A session sets it, because it has
     /// sent the request.
     package var mark: VariantMark?
+    /// Whether the end of the connection ends the body (RFC 9112 §6.3, item 8). A transport that
+    /// does not know reports false.
+    package var endsByClose = false
 
     /// Creates a head.
     public init(status: Int, fields: HTTPFields, url: String? = nil) {

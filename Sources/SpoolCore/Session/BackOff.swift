@@ -74,6 +74,11 @@ extension OriginError {
         if case .status(let code, _) = self { code == 404 || code == 410 } else { false }
     }
 
+    /// Whether the origin states that the resource will not come back (RFC 9110 §15.5.11).
+    var isLasting: Bool {
+        if case .status(410, _) = self { true } else { false }
+    }
+
     /// Whether the error concerns only the way to the origin or its present state, and not the
     /// resource (RFC 9111 §4.3.3).
     package var isTransient: Bool {

@@ -5,6 +5,8 @@
 struct FetchEnd {
     let id: FetchID
     let error: OriginError?
+    /// The time of the response whose status is the error; nil when there is none.
+    var responseTime: Timestamp?
 
     func apply(to session: inout SessionState, now: MonotonicInstant) -> [SessionAction] {
         guard let index = session.index(of: id), !session.fetches[index].isDraining else { return [] }
@@ -19,7 +21,7 @@ struct FetchEnd {
             if fetch.isReceiving, session.version?.isCombinable == false { session.ledger.version?.brokenBy = failure }
             fail(fetch, failure, &session, now: now)
         } else if fetch.isReceiving, fetch.upper == nil, session.version?.representation.length == nil {
-            actions += knownEnd > fetch.front ? session.suspendVersion() : session.learn(fetch.front)
+            actions += knownEnd > fetch.front ? session.suspendVersion() : session.learn(fetch.front, byClose: fetch.endsByClose)
         }
         return actions + session.releaseRelays() + session.wakeReaders() + session.replan(now: now)
     }
@@ -110,7 +112,6 @@ struct FetchEnd {
         session.backOff(after: error, now: now)
         var actions: [SessionAction] = [.ended(fetch.id, error)]
         if let version = session.version, version.generation == fetch.revalidates {
-            let isGone = session.ledger.isRemoved(by: error, to: fetch)
             for index in session.readers.indices where session.readers[index].awaitsOrigin && session.readers[index].failure == nil {
                 if session.ledger.serves(after: error), session.readers[index].mayDoWithoutOrigin {
                     actions.append(.usedUnvalidated(error))
@@ -119,8 +120,7 @@ struct FetchEnd {
                     session.readers[index].failure = .origin(error)
                 }
             }
-            // A resource that the origin no longer has is not served any more (RFC 9111 §4.3.3).
-            if isGone { actions += [.gone(version.generation)] + session.forgetVersion() }
+            actions += session.versionRefused(by: error, to: fetch, at: responseTime)
         }
         return actions + session.wakeReaders() + session.replan(now: now)
     }

@@ -19,6 +19,8 @@ enum FetchPlanner {
         var isWindow = false
         /// The number of last bytes to ask for, in place of the range.
         var suffix: Int64?
+        /// Whether the request asks whether the version has bytes behind its end.
+        var asksEnd = false
     }
 
     // MARK: Starting
@@ -60,9 +62,21 @@ enum FetchPlanner {
         // If the version turns out to be another, the response begins with the bytes that the
         // reader needs.
         var lower = asking?.position ?? 0
-        if let length = version.representation.length, lower >= length { lower = 0 }
+        if let length = version.representation.length {
+            let isBehind = lower >= length
+            // A 304 would confirm the tag and not the end.
+            if isBehind || version.representation.endsByClose, length > 0, isStrong(version) {
+                return Request(lower: length, upper: nil, reader: asking, asksEnd: true)
+            }
+            if isBehind { lower = 0 }
+        }
         let upper = session.origin.requestBytes(session.limits).map { lower.addingClamped($0) }
         return Request(lower: lower, upper: upper, reader: asking)
+    }
+
+    /// Whether `If-Range` ties further bytes to the version.
+    static func isStrong(_ version: SessionVersion) -> Bool {
+        version.identity == .validator && version.representation.validator.isStrong
     }
 
     /// Whether a revalidation in the background has to wait for the end of a reader: another
@@ -244,9 +258,18 @@ enum FetchPlanner {
         if session.readers.contains(where: { $0.waitsFor == .bytes && $0.position >= fetch.front && fetch.leases($0.position) }) {
             return true
         }
-        let window = fetch.isRelay ? session.limits.relayBytes : session.limits.readAheadBytes
+        let window = fetch.isRelay ? session.limits.relayBytes : readAhead(of: fetch, session)
         let end = min(fetch.upper ?? .max, session.version?.representation.length ?? .max)
         return demand - fetch.front >= window / 2 || demand >= end
+    }
+
+    /// The longest window of the readers of a fetch.
+    private static func readAhead(of fetch: FetchState, _ session: SessionState) -> Int64 {
+        let longest = session.limits.readAheadBytes
+        let windows = session.readers.filter { $0.draws(from: fetch) }.map { reader in
+            if case .readAhead(let bytes) = reader.policy { min(max(bytes, 1), longest) } else { longest }
+        }
+        return windows.max() ?? longest
     }
 
     /// The offset of the slowest reader that reads from the memory of a relay, or the front of the
@@ -317,7 +340,7 @@ enum FetchPlanner {
         guard behind, window.lowerBound <= fetch.front, fetch.skipped.isEmpty, reaches(fetch, window, of: reader, session) else {
             return false
         }
-        return !fetch.isPaused || (window.upperBound - fetch.front < session.limits.readAheadBytes / 2 && window.lowerBound < fetch.front)
+        return !fetch.isPaused || (window.upperBound - fetch.front < readAhead(of: fetch, session) / 2 && window.lowerBound < fetch.front)
     }
 
     /// Whether the lease contains the rest of the reader's window, or no request follows before the

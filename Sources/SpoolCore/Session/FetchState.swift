@@ -24,6 +24,9 @@ package struct FetchState: Hashable, Sendable {
     package var storesNothing = false
     /// Whether the request has credentials of one client, so that a refusal holds for that client.
     var isForOneUser = false
+    /// Whether it asks only whether the version has bytes behind its end, with the version's strong
+    /// validator in `If-Range`.
+    var asksEnd = false
     /// Whether its request ends before the gap does (`RequestWindow`).
     var isWindow = false
     /// The number of last bytes that it asks for; nil for a request with a first offset. That
@@ -93,6 +96,8 @@ package struct FetchState: Hashable, Sendable {
         /// The offset at which the body ends according to its own head; nil when the head does not
         /// state it.
         package var servedEnd: Int64?
+        /// Whether the end of the connection ends the body.
+        var endsByClose = false
     }
 
     /// Whether body bytes are taken.
@@ -155,6 +160,9 @@ extension FetchState {
     /// state it.
     package var servedEnd: Int64? { body?.servedEnd }
 
+    /// Whether the end of the connection ends its body.
+    var endsByClose: Bool { body?.endsByClose == true }
+
     /// Whether the transport is paused.
     package var isPaused: Bool { flow != .running }
 
@@ -197,6 +205,9 @@ extension FetchState {
     mutating func becomeOrdinary() {
         if case .requested(.validation(_, let namedEnd)) = stage { upper = namedEnd }
     }
+
+    /// Turns a question about the end into a fetch of the bytes behind it.
+    mutating func becomeRest(of generation: GenerationID) { stage = .requested(.bytes(ifRange: generation)) }
 
     /// Sets the first offset of a request for the last bytes, once a head shows it: the first byte
     /// of the part, or the one that the request means in the whole.

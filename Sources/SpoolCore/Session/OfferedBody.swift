@@ -132,12 +132,15 @@ extension SessionState {
 
     /// Turns the fetches of this generation into relays, because the store cannot take its bytes.
     mutating func storeFailed(_ generation: GenerationID, _ reason: NotStoredReason, now: MonotonicInstant) -> [SessionAction] {
-        guard version?.generation == generation, version?.passReason == nil else { return [] }
-        ledger.version?.passReason = reason
+        guard let version, version.generation == generation else { return [] }
+        // A version that may not be stored any more can still have fetches that began to store.
+        let isNews = version.passReason == nil
+        guard isNews || fetches.contains(where: { !$0.isRelay }) else { return [] }
+        if isNews { ledger.version?.passReason = reason }
         goal = nil
         for index in fetches.indices { fetches[index].isRelay = true }
         fetches.removeAll(where: \.isDrained)
-        return [.passing(reason)] + releaseRelays() + replan(now: now)
+        return (isNews ? [.passing(reason)] : []) + releaseRelays() + replan(now: now)
     }
 
     /// Ends the session: readers fail and fetches stop.

@@ -156,6 +156,7 @@ extension ReceivedHead {
     private func confirm(_ fetch: FetchState, _ session: inout SessionState) -> [SessionAction] {
         session.ledger.confirm()
         session.backOff.succeeded()
+        session.ledger.version?.representation.endsByClose = false
         return session.takeOverFields(self, fetch)
     }
 

@@ -17,9 +17,7 @@ extension ReceivedHead {
         if mayReplace(error, fetch, session) { return full(index, length: length.bytes, &session, now: now) }
         passWhole(index, to: asker, representation(length: length.bytes), &session)
         var actions = settleOthers(besides: asker, error, fetch, &session)
-        if session.ledger.isRemoved(by: error, to: fetch), let version = session.version {
-            actions += [.gone(version.generation)] + session.forgetVersion()
-        }
+        actions += session.versionRefused(by: error, to: fetch, at: responseTime)
         if error.isRetryable { session.backOff(after: error, now: now) }
         return actions + session.wakeReaders() + session.replan(now: now)
     }
@@ -67,7 +65,7 @@ extension SessionState {
             reader.rules.policy(for: version.representation) == .standard, reader.confirmationsBefore >= version.confirmation,
             !readers.contains(where: { $0.id != reader.id && ($0.told == version.generation || $0.awaitsOrigin) })
         else { return [] }
-        return forgetVersion()
+        return [.forgotten(version.generation)] + forgetVersion()
     }
 }
 

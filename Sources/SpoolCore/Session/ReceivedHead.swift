@@ -50,7 +50,10 @@ struct ReceivedHead {
         if isUnchangedManifest(fetch, session) { return notModified(index, &session, now: now) }
         if case .failed(.status) = outcome, let actions = otherStatus(index, &session, now: now) { return actions }
         if let error = contradiction(outcome, session.ledger) { return contradicted(index, by: error, outcome, &session, now: now) }
-        if outcome.bringsBytes { session.origin.pagesInARow = 0 }
+        if outcome.bringsBytes {
+            session.origin.pagesInARow = 0
+            if isRest(fetch, session) { session.reopenEnd(index) }
+        }
         if session.version == nil, fetch.storesNothing { passReason = passReason ?? .byRequest }
         switch outcome {
         case .notModified:
@@ -73,9 +76,15 @@ struct ReceivedHead {
         return fetch.revalidates == version.generation && version.representation.isPlaylist && ReaderView.hasWhole(version, session)
     }
 
+    /// Whether the response has bytes behind an end that only a closed connection showed.
+    private func isRest(_ fetch: FetchState, _ session: SessionState) -> Bool {
+        guard fetch.asksEnd, let version = session.version, fetch.revalidates == version.generation else { return false }
+        return version.representation.endsByClose && session.ledger.isSameVersion(representation(length: nil), isConditional: false)
+    }
+
     /// Ends the fetch with `error`.
     func failed(_ id: FetchID, _ error: OriginError, _ session: inout SessionState, now: MonotonicInstant) -> [SessionAction] {
-        FetchEnd(id: id, error: error).apply(to: &session, now: now) + [.cancel(id)]
+        FetchEnd(id: id, error: error, responseTime: responseTime).apply(to: &session, now: now) + [.cancel(id)]
     }
 
     // MARK: Bodies that follow
@@ -139,7 +148,8 @@ struct ReceivedHead {
         let acceptsRanges = head.fields[.acceptRanges]?.equalsIgnoringCase("bytes") == true
         let isNews = session.version?.generation == newGeneration, isOwn = session.fetches[index].isOwn
         // An origin that ignores a request for the last bytes may serve other ranges.
-        let ignoresRange = fetch.start > 0 && fetch.suffix == nil
+        // So may one that answers a question about the end with another version.
+        let ignoresRange = fetch.start > 0 && fetch.suffix == nil && !(fetch.asksEnd && isNews)
         if !isOwn || isNews { session.ledger.version?.refusesRanges = ignoresRange || !acceptsRanges || session.origin.omitsRange }
         // A revalidation in the background replaced a small response. No reader asks for the new
         // one now, but the next one would be a hit otherwise.
@@ -170,7 +180,8 @@ struct ReceivedHead {
         _ index: Int, _ ownGeneration: GenerationID?, servedEnd: Int64?, _ session: inout SessionState, now: MonotonicInstant
     ) -> [SessionAction] {
         if let generation = ownGeneration ?? session.version?.generation {
-            session.fetches[index].stage = .receiving(FetchState.Body(generation: generation, servedEnd: servedEnd))
+            let body = FetchState.Body(generation: generation, servedEnd: servedEnd, endsByClose: head.endsByClose)
+            session.fetches[index].stage = .receiving(body)
         }
         return session.wakeReaders() + session.replan(now: now)
     }
@@ -207,6 +218,9 @@ struct ReceivedHead {
     private func notSatisfiable(
         _ fetch: FetchState, _ version: SessionVersion, length: Int64?, _ session: inout SessionState, now: MonotonicInstant
     ) -> [SessionAction] {
+        if fetch.asksEnd, fetch.revalidates == version.generation, length == nil || length == version.representation.length {
+            return session.confirmEnd()
+        }
         switch (version.representation.length, length) {
         case (nil, let length?) where fetch.start >= length && FetchPlanner.knownEnd(session) == length && length > 0:
             // A fetch reached exactly this end, so the length is certain. Without any byte, the

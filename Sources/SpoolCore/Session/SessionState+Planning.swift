@@ -60,13 +60,17 @@ extension SessionState {
         // A revalidation in the background repeats the site of the request that selected the
         // version.
         let site = request.reader.map(\.site) ?? version.selectedBy?.site
-        let fetch = FetchState(
+        var fetch = FetchState(
             id: makeFetchID(), purpose: .validation(of: version.generation, namedEnd: request.upper), lower: request.lower,
             upper: request.lower, variant: RequestVariant(fields: ledger.requestFields, site: site), askedBy: request.reader?.id,
             startedAt: now)
+        fetch.asksEnd = request.asksEnd
         fetches.append(fetch)
+        if let length = version.representation.length, (request.reader?.position ?? 0) >= length { ledger.endAskedAt = now }
         var ask = OriginAsk(
-            lower: request.lower, upper: request.upper, ifRange: nil, revalidation: version.representation.revalidation)
+            lower: request.lower, upper: request.upper,
+            ifRange: request.asksEnd ? version.representation.validator.ifRangeValue : nil,
+            revalidation: request.asksEnd ? Revalidation(entityTag: nil, lastModified: nil) : version.representation.revalidation)
         ask.site = site
         ask.isBrief = request.reader?.mayDoWithoutOrigin ?? true
         return [.start(fetch.id, ask)]
@@ -112,7 +116,7 @@ extension SessionState {
 
     /// Adds a fetch and returns the action that starts it.
     private mutating func start(_ request: FetchPlanner.Request, isOwn: Bool = false, now: MonotonicInstant) -> [SessionAction] {
-        let strong = version.flatMap { $0.identity == .validator && $0.representation.validator.isStrong ? $0 : nil }
+        let strong = version.flatMap { FetchPlanner.isStrong($0) ? $0 : nil }
         var fetch = FetchState(
             id: makeFetchID(), purpose: .bytes(ifRange: strong?.generation), lower: request.lower, upper: request.upper,
             variant: RequestVariant(fields: ledger.requestFields, site: request.reader?.site), askedBy: request.reader?.id, startedAt: now)

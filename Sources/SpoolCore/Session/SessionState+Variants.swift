@@ -48,9 +48,9 @@ extension VersionLedger {
         !fetch.isForOneUser && version?.representation.mark?.users.isEmpty != false
     }
 
-    /// Whether the error of a revalidation removes the version: the origin has the resource no more
-    /// (RFC 9111 §4.3.3). A finished download stays.
-    func isRemoved(by error: OriginError, to fetch: FetchState) -> Bool {
+    /// Whether the error of a revalidation is about the version: the origin has the resource no more.
+    /// A finished download stays.
+    func isRefused(by error: OriginError, to fetch: FetchState) -> Bool {
         error.isGone && version?.generation == fetch.revalidates && holdsForEverybody(fetch) && !isFinishedDownload
     }
 

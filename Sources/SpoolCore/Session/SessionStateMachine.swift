@@ -179,6 +179,17 @@ package struct SessionStateMachine: Sendable {
         return readerAdvanced(id, by: count, now: now) + readerLeft(id, explicitly: false, now: now)
     }
 
+    /// Whether a new reader with these rules would ask the origin, while no present reader needs more
+    /// than the stored bytes of its version. The shell then begins another session for the new one.
+    package func mayPart(from rules: UseRules, wallNow: Timestamp) -> Bool {
+        guard phase == .ready, let version, fetches.isEmpty, goal == nil, !readers.isEmpty, version.unverified.isEmpty,
+            rules.mode != .onlyStored, rules.use(of: version.representation, now: wallNow) != .use
+        else { return false }
+        return readers.allSatisfy { reader in
+            reader.failure != nil || (reader.told == version.generation && !reader.isApart && version.hasRest(of: reader))
+        }
+    }
+
     // MARK: Variants
 
     /// Returns the current version without using it: no freshness is checked, and no request is
@@ -225,6 +236,9 @@ package struct SessionStateMachine: Sendable {
 
     /// Whether the reader waited for the origin to confirm the stored version.
     package func awaitedValidation(_ id: ReaderID) -> Bool { state.reader(id)?.awaitedOrigin == true }
+
+    /// Whether a reader beyond the end of the stored version asks the origin before the end counts.
+    package func mayAskBehindEnd(now: MonotonicInstant) -> Bool { state.ledger.mayAskBehindEnd(now: now) }
 
     /// The version that the reader has committed to, or nil before that.
     package func toldVersion(of id: ReaderID) -> GenerationID? { state.reader(id)?.told }

@@ -23,6 +23,11 @@ struct VersionLedger: Sendable {
     /// Whether the index has a finished download, and the current version is another one. The index
     /// keeps the download until the other version is complete.
     var replacesDownload = false
+    /// The length that the end of a connection showed, if the origin was asked about it in this
+    /// session.
+    var doubtedEnd: Int64?
+    /// The time of the last question about bytes behind the end of the version.
+    var endAskedAt: MonotonicInstant?
     /// The cached result of the freshness check, so that a hit need not repeat it.
     private var lease: FreshnessLease?
 
@@ -81,6 +86,8 @@ struct VersionLedger: Sendable {
     mutating func replace(by representation: Representation, _ head: ReceivedHead, _ fetch: FetchState) -> GenerationID? {
         replacesDownload = replacesDownload || isFinishedDownload
         let old = version.flatMap { $0.isCombinable || $0.hasBegun || !$0.stored.isEmpty ? $0.generation : nil }
+        if let version, version.representation.endsByClose { doubtedEnd = version.representation.length }
+        endAskedAt = nil
         version = SessionVersion(
             VersionState(
                 generation: head.newGeneration, representation: representation, stored: ByteRangeSet(), passReason: head.passReason,
@@ -103,6 +110,18 @@ struct VersionLedger: Sendable {
         version?.representation.update(from: head.head, requestTime: head.requestTime, responseTime: head.responseTime)
         select(by: fetch, head)
     }
+
+    /// Whether a reader beyond the end of the version asks the origin for more bytes. Further readers
+    /// within `endQuestionPause` get the known end.
+    func mayAskBehindEnd(now: MonotonicInstant) -> Bool {
+        guard let version, version.representation.length != nil, !isFinishedDownload else { return false }
+        guard !CacheControl(response: version.representation.fields, isShared: rules.isShared).immutable else { return false }
+        return endAskedAt.map { now - $0 >= Self.endQuestionPause } ?? true
+    }
+
+    /// Many players ask behind the end at the end of each play. One question in 10 s is often enough
+    /// for a player that follows a recording.
+    private static let endQuestionPause = Nanoseconds.seconds(10)
 
     /// Records the request of this fetch as the one that selected the version's fields.
     private mutating func select(by fetch: FetchState, _ head: ReceivedHead) {

@@ -396,10 +396,12 @@ final class ResourceAnswer {
         "spool-" + cache.environment.random.word()
     }
 
-    /// Whether the stored resource may be longer at its origin: parts of a live playlist address it
-    /// by byte range while it grows.
+    /// Whether the stored resource may be longer at its origin: a client that asks behind the end
+    /// knows more than the store. Parts of a live playlist address it by byte range while it grows,
+    /// so each of them asks.
     private func mayHaveGrown(_ reader: SessionReader) -> Bool {
-        reader.foundVersion && !reader.wasValidated && !isSecondLook && !onlyStored && manifests.edge(of: url.text) != nil
+        guard !isSecondLook, !onlyStored else { return false }
+        return reader.mayAskBehindEnd || (manifests.edge(of: url.text) != nil && reader.foundVersion && !reader.wasValidated)
     }
 
     /// Asks the origin before a stored length counts.

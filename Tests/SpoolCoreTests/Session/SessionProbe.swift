@@ -142,10 +142,14 @@ final class SessionProbe {
 
     // MARK: The origin
 
-    func head(_ id: FetchID, _ status: Int, _ fields: HTTPFields, location: SourceLocation = #_sourceLocation) {
+    func head(
+        _ id: FetchID, _ status: Int, _ fields: HTTPFields, endsByClose: Bool = false, location: SourceLocation = #_sourceLocation
+    ) {
         generations += 1
+        var head = ResponseHead(status: status, fields: fields)
+        head.endsByClose = endsByClose
         let new = machine.headReceived(
-            id, ResponseHead(status: status, fields: fields), requestTime: wallNow, responseTime: wallNow,
+            id, head, requestTime: wallNow, responseTime: wallNow,
             newGeneration: GenerationID(rawValue: generations), passReason: nil, now: now)
         take(new, location)
     }
@@ -161,10 +165,13 @@ final class SessionProbe {
     }
 
     /// Receives a 200 with the whole resource.
-    func full(_ id: FetchID, length: Int64?, fields: HTTPFields = SessionProbe.etag, location: SourceLocation = #_sourceLocation) {
+    func full(
+        _ id: FetchID, length: Int64?, fields: HTTPFields = SessionProbe.etag, endsByClose: Bool = false,
+        location: SourceLocation = #_sourceLocation
+    ) {
         var fields = fields
         if let length { fields["Content-Length"] = String(length) }
-        head(id, 200, fields, location: location)
+        head(id, 200, fields, endsByClose: endsByClose, location: location)
     }
 
     /// Offers `count` body bytes in chunks, each as its own batch, until the session refuses one.

@@ -128,13 +128,45 @@ import Testing
         #expect(probe.failure(reader) == .origin(.unreachable("down")))
     }
 
-    @Test(arguments: [404, 410])
-    func `a stored version is dropped after a 404 or 410`(_ status: Int) {
+    @Test func `a first 404 makes the stored version stale and ends no other reader`() {
         let (probe, reader, fetch) = asking()
         let told = probe.join(0, rules: UseRules())
         probe.read(told, upTo: 10)
-        probe.head(fetch, status, [:])
-        #expect(probe.failure(reader) == .origin(.status(status)))
+        probe.head(fetch, 404, [:])
+        #expect(probe.failure(reader) == .origin(.status(404)))
+        #expect(probe.failure(told) == nil)
+        #expect(probe.machine.version?.isComplete == true)
+        probe.pass(.seconds(1))
+        // Each later reader asks the origin first, under every policy but `.storeEverything`.
+        let later = probe.join(0, rules: UseRules())
+        #expect(probe.prepare(later) == .wait)
+        #expect(probe.starts.last?.revalidation?.entityTag == "\"v1\"")
+        guard let second = probe.startedIDs.last, second != fetch else { return unexpected(probe.startedIDs) }
+        probe.head(second, 304, ["ETag": "\"v1\""])
+        #expect(probe.machine.version?.representation.refusedAt == nil)
+        let next = probe.join(0, rules: UseRules())
+        guard case .ready = probe.prepare(next) else { return unexpected(probe.prepare(next)) }
+    }
+
+    @Test(arguments: [(299, false), (301, true)])
+    func `a second 404 removes the stored version after five minutes`(seconds: Int64, isGone: Bool) {
+        let (probe, _, fetch) = asking()
+        probe.head(fetch, 404, [:])
+        probe.pass(.seconds(seconds))
+        let later = probe.join(0, rules: UseRules())
+        _ = probe.prepare(later)
+        guard let second = probe.startedIDs.last, second != fetch else { return unexpected(probe.startedIDs) }
+        probe.head(second, 404, [:])
+        #expect(probe.failure(later) == .origin(.status(404)))
+        #expect((probe.machine.version == nil) == isGone)
+    }
+
+    @Test func `a stored version is dropped after a 410`() {
+        let (probe, reader, fetch) = asking()
+        let told = probe.join(0, rules: UseRules())
+        probe.read(told, upTo: 10)
+        probe.head(fetch, 410, [:])
+        #expect(probe.failure(reader) == .origin(.status(410)))
         #expect(probe.failure(told) == .origin(.representationChanged))
         #expect(probe.actions.contains { if case .gone = $0 { true } else { false } })
         #expect(probe.machine.version == nil)
