@@ -66,9 +66,10 @@ struct VirtualPlay {
         let origin = ScriptedOrigin([resource], mailbox: simulator.mailbox("origin"), time: simulator, random: simulator) { _, _ in
             .slow(latency: .milliseconds(20), bytesPerSecond: Self.originBytesPerSecond, chunkBytes: Self.chunkBytes)
         }
-        let environment = CacheEnvironment(
+        var environment = CacheEnvironment(
             time: simulator, random: simulator, transport: origin, control: simulator.mailbox("control"),
-            indexLane: simulator.mailbox("index"), syncLane: simulator.mailbox("sync"), dataLanes: [simulator.mailbox("data")])
+            indexLane: simulator.mailbox("index"), dataLanes: [simulator.mailbox("data")])
+        environment.syncLane = simulator.mailbox("sync")
         var configuration = Configuration()
         configuration.limits.quotaBytes = Self.quotaBytes
         let store = try SQLiteStore(directory: directory, fileSystem: POSIXFileSystem(), random: simulator)

@@ -22,7 +22,7 @@ package struct CacheEnvironment: Sendable {
     package var control: any Mailbox
     /// Runs every index call.
     package var indexLane: any Mailbox
-    /// Syncs data files, beside the index calls.
+    /// Syncs data files, beside the index calls, so that a look-up need not wait for the disk.
     package var syncLane: any Mailbox
     /// Write data files and open sealed bytes. Each generation always uses the same lane.
     package var dataLanes: [any Mailbox]
@@ -31,15 +31,11 @@ package struct CacheEnvironment: Sendable {
     /// Ends the threads behind the mailboxes. Called once, by `close`.
     package var shutDown: @Sendable () -> Void
 
-    /// Creates an environment.
-    ///
-    /// - Parameter syncLane: The lane that syncs data files, or nil if a look-up may wait for the
-    ///   disk: then the index lane does both.
-    /// - Parameter manifestLanes: The lanes for manifests, or nil for the control lane.
+    /// Creates an environment in which the index lane syncs data files, too, and the control lane
+    /// works on manifests.
     package init(
         time: any TimeSource, random: any RandomSource, transport: any Transport, loop: LoopThread? = nil, control: any Mailbox,
-        indexLane: any Mailbox, syncLane: (any Mailbox)? = nil, dataLanes: [any Mailbox], manifestLanes: [any Mailbox]? = nil,
-        shutDown: @escaping @Sendable () -> Void = {}
+        indexLane: any Mailbox, dataLanes: [any Mailbox], shutDown: @escaping @Sendable () -> Void = {}
     ) {
         precondition(!dataLanes.isEmpty, "a cache needs a lane to write on")
         self.time = time
@@ -48,9 +44,9 @@ package struct CacheEnvironment: Sendable {
         self.loop = loop
         self.control = control
         self.indexLane = indexLane
-        self.syncLane = syncLane ?? indexLane
+        syncLane = indexLane
         self.dataLanes = dataLanes
-        self.manifestLanes = manifestLanes ?? [control]
+        manifestLanes = [control]
         self.shutDown = shutDown
     }
 

@@ -79,10 +79,12 @@ struct CacheOpening {
         #endif
         var environment = CacheEnvironment(
             time: time, random: random, transport: transport, loop: loop, control: control,
-            indexLane: index, syncLane: sync, dataLanes: data, manifestLanes: manifests,
+            indexLane: index, dataLanes: data,
             shutDown: {
                 for lane in lanes { lane.shutdown() }
             })
+        environment.syncLane = sync
+        environment.manifestLanes = manifests
         environment.tiers = tiers
         #if canImport(Network)
         environment.monitor = SystemNetworkMonitor()

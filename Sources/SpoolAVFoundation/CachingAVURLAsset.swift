@@ -47,12 +47,9 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     let sources: AssetSources?
     /// Reports the stored bytes to the followers of `progress`.
     let watch: AssetWatch?
-    /// The stored file that the asset plays, or nil. The file stays in the store as long as this
-    /// object.
-    private let file: CompleteFile?
-    /// The asset's place at the proxy, which serves its segments for as long as the asset lives, or
-    /// nil.
-    private let visit: ProxyVisit?
+    /// The object that lives as long as the asset: the stored file that it plays, which stays in the
+    /// store, or its place at the proxy, which serves its segments. Nil for any other asset.
+    private let kept: (any Sendable)?
 
     /// The last loading error of this asset, or nil when there was none.
     ///
@@ -64,11 +61,10 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     }
 
     init(
-        url: URL, options: [String: Any], originalURL: URL, key: ResourceKey?, route: AssetRoute, loader: AssetLoader?, queue: LoaderQueue?,
-        sources: AssetSources? = nil, file: CompleteFile? = nil, visit: ProxyVisit? = nil
+        url: URL, options: [String: Any], originalURL: URL, key: ResourceKey?, route: AssetRoute, loader: AssetLoader? = nil,
+        sources: AssetSources? = nil, keeping kept: (any Sendable)? = nil
     ) {
-        self.visit = visit
-        self.file = file
+        self.kept = kept
         self.sources = sources
         self.originalURL = originalURL
         self.key = key
@@ -80,11 +76,10 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
             watch = nil
         }
         super.init(url: url, options: options)
-        if let loader, let queue {
-            // A simulation has one thread, and its player's observer knows the duration.
-            if queue.isReal { loader.report.onDurationWanted { [weak self] in self?.learnDuration() } }
-            loader.attach(to: self, on: queue.queue)
-        }
+        guard let loader else { return }
+        // A simulation has one thread, and its player's observer knows the duration.
+        if loader.queue.isReal { loader.report.onDurationWanted { [weak self] in self?.learnDuration() } }
+        loader.attach(to: self)
     }
 
     /// Finds out the duration, by which the loader computes the rate of the media. A player has
@@ -106,8 +101,7 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
         loader = nil
         sources = nil
         watch = nil
-        file = nil
-        visit = nil
+        kept = nil
         super.init(url: URL, options: options)
     }
 

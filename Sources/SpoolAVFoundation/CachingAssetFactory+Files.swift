@@ -28,8 +28,8 @@ extension CachingAssetFactory {
         else { return asset(for: url, key: key, headers: headers, options: options) }
         let parsed = AssetOptions(options, headers: headers, url: url, now: cache.environment.time.wallNow)
         return CachingAVURLAsset(
-            url: URL(fileURLWithPath: file.path), options: parsed.forAsset, originalURL: url, key: known, route: .file, loader: nil,
-            queue: nil, file: file)
+            url: URL(fileURLWithPath: file.path), options: parsed.forAsset, originalURL: url, key: known, route: .file,
+            keeping: file)
     }
 
     /// Returns the key of a resource that may have a playable file, or nil.

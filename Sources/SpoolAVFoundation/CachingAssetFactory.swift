@@ -188,8 +188,9 @@ public struct CachingAssetFactory: Sendable {
             limits: limits)
         return CachingAVURLAsset(
             url: customURL, options: parsed.forAsset, originalURL: url, key: key, route: .cache,
-            loader: AssetLoader(core: core, customScheme: customScheme, onChallenge: onChallenge, onOtherRequest: onOtherRequest),
-            queue: queue, sources: sources)
+            loader: AssetLoader(
+                core: core, queue: queue, customScheme: customScheme, onChallenge: onChallenge, onOtherRequest: onOtherRequest),
+            sources: sources)
     }
 
     /// Returns an asset for a playlist. The loader can supply the text of a playlist but not its
@@ -217,8 +218,8 @@ public struct CachingAssetFactory: Sendable {
     ) throws(ProxyRoute.Obstacle) -> CachingAVURLAsset {
         let route = try proxyRoute(for: sources.url, parsed, key)
         return CachingAVURLAsset(
-            url: route.url, options: parsed.forAsset, originalURL: sources.url, key: key, route: .loopback, loader: nil, queue: nil,
-            sources: sources, visit: route.visit)
+            url: route.url, options: parsed.forAsset, originalURL: sources.url, key: key, route: .loopback, sources: sources,
+            keeping: route.visit)
     }
 
     private func plain(
@@ -227,7 +228,7 @@ public struct CachingAssetFactory: Sendable {
         let url = sources.url
         if let key { cache.record(.degradedToPassthrough(key, reason: "a plain asset: \(reason)")) }
         return CachingAVURLAsset(
-            url: url, options: parsed.forAsset, originalURL: url, key: key, route: .original(reason), loader: nil, queue: nil,
+            url: url, options: parsed.forAsset, originalURL: url, key: key, route: .original(reason),
             sources: sources)
     }
 

@@ -28,10 +28,10 @@ extension CachingAssetFactory {
         let parsed = AssetOptions(options, headers: [:], url: url, now: cache.environment.time.wallNow)
         if route == .localNetwork, let local = cache.loopback?.localNetworkURL(for: url.absoluteString).flatMap({ URL(string: $0) }) {
             return CachingAVURLAsset(
-                url: local, options: parsed.forAsset, originalURL: url, key: nil, route: .loopback, loader: nil, queue: nil)
+                url: local, options: parsed.forAsset, originalURL: url, key: nil, route: .loopback)
         }
         return CachingAVURLAsset(
-            url: url, options: parsed.forAsset, originalURL: url, key: nil, route: .original(.requested), loader: nil, queue: nil)
+            url: url, options: parsed.forAsset, originalURL: url, key: nil, route: .original(.requested))
     }
 }
 

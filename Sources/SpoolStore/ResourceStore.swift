@@ -353,7 +353,7 @@ public struct StoredResource: Hashable, Sendable {
     public var spans: ByteRangeSet
     /// The stored bytes that have to be compared with their checks before their first use
     /// (`pieces(of:in:)`, `DataFile.damage(in:)`).
-    public var unverified: ByteRangeSet
+    public var unverified = ByteRangeSet()
     /// The extension of the data file's name, without a dot; may be empty.
     public var fileExtension: String
     /// The time of the last use.
@@ -361,17 +361,16 @@ public struct StoredResource: Hashable, Sendable {
     /// Whether the resource is protected from eviction.
     public var isPinned: Bool
 
-    /// Creates an entry.
+    /// Creates an entry without bytes that must be verified.
     public init(
         key: ResourceKey, url: String, generation: GenerationID, representation: Representation, spans: ByteRangeSet,
-        unverified: ByteRangeSet = ByteRangeSet(), fileExtension: String, lastAccess: Timestamp, isPinned: Bool = false
+        fileExtension: String, lastAccess: Timestamp, isPinned: Bool = false
     ) {
         self.key = key
         self.url = url
         self.generation = generation
         self.representation = representation
         self.spans = spans
-        self.unverified = unverified
         self.fileExtension = fileExtension
         self.lastAccess = lastAccess
         self.isPinned = isPinned

@@ -36,9 +36,10 @@ struct Downloader {
             guard random.next(below: 2) == 0 else { return behaviour }
             return .cut(afterBytes: Int64(random.next(below: 200_000)), .reset, behaviour)
         }
-        let environment = CacheEnvironment(
+        var environment = CacheEnvironment(
             time: time, random: SystemRandom(), transport: ReportingTransport(origin), control: lanes[0], indexLane: lanes[1],
-            syncLane: lanes[2], dataLanes: Array(lanes[3...4]))
+            dataLanes: Array(lanes[3...4]))
+        environment.syncLane = lanes[2]
         let store = try SQLiteStore(
             directory: life.directory, fileSystem: POSIXFileSystem(), random: SystemRandom(), options: SQLiteStore.Options())
         let cache = try MediaCache(configuration: Configuration(), environment: environment, store: store)

@@ -23,9 +23,10 @@ struct Player {
         let time = SystemTime()
         let lanes = ["control", "index", "sync", "data-0", "data-1", "origin"].map { DiskLane(name: $0) }
         let origin = ScriptedOrigin(Programme.resources, mailbox: lanes[5], time: time, random: SystemRandom())
-        let environment = CacheEnvironment(
-            time: time, random: SystemRandom(), transport: origin, control: lanes[0], indexLane: lanes[1], syncLane: lanes[2],
+        var environment = CacheEnvironment(
+            time: time, random: SystemRandom(), transport: origin, control: lanes[0], indexLane: lanes[1],
             dataLanes: Array(lanes[3...4]))
+        environment.syncLane = lanes[2]
         var configuration = Configuration()
         configuration.limits.quotaBytes = life.quotaBytes
         configuration.events = [Reporter()]

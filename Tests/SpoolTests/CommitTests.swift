@@ -71,9 +71,10 @@ import Testing
                 let paced = OriginBehaviour.slow(bytesPerSecond: bytesPerSecond, chunkBytes: 65_536...65_536)
                 return stallsAfter.map { .stall(afterBytes: $0, paced) } ?? paced
             }
-            let environment = CacheEnvironment(
+            var environment = CacheEnvironment(
                 time: simulator, random: simulator, transport: origin, control: simulator.mailbox("control"),
-                indexLane: simulator.mailbox("index"), syncLane: sync, dataLanes: [simulator.mailbox("data")])
+                indexLane: simulator.mailbox("index"), dataLanes: [simulator.mailbox("data")])
+            environment.syncLane = sync
             var configuration = Configuration()
             configuration.events = [entries]
             configuration.limits.quotaBytes = quotaBytes

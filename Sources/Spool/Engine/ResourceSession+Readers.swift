@@ -26,13 +26,15 @@ extension ResourceSession {
         shared.counters.add { $0.readers += 1 }
         shared.committer.touch(access)
         shared.recordReader(key, start, end)
-        return SessionReader(
-            session: self, start: start, end: end, policy: options.fetchPolicy ?? shared.configuration.fetching.policy,
-            rules: rules(of: options), site: options.site, wantsBytes: wantsBytes, endsSoon: options.endsSoon,
-            takesAnyStatus: options.takesAnyStatus, asksWhole: options.asksWhole, suffix: options.suffix,
-            demand: FetchDemand(options.priority, access: options.access),
-            client: options.mode == .onlyStored ? nil : options.client,
-            transform: options.contentTransform ?? shared.configuration.contentTransform, wake: wake)
+        var request = ReaderRequest(
+            start: start, end: end, wantsBytes: wantsBytes, policy: options.fetchPolicy ?? shared.configuration.fetching.policy,
+            rules: rules(of: options))
+        request.site = options.site
+        request.endsSoon = options.endsSoon
+        request.takesAnyStatus = options.takesAnyStatus
+        request.asksWhole = options.asksWhole
+        request.suffix = options.suffix
+        return SessionReader(session: self, request, options: options, wake: wake)
     }
 
     /// Returns the rules by which a reader with these options uses stored bytes.

@@ -52,24 +52,17 @@ package final class SessionReader: Sendable {
         init(_ transform: any ContentTransform) { self.transform = transform }
     }
 
-    init(
-        session: ResourceSession, start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules, site: String? = nil, wantsBytes: Bool,
-        endsSoon: Bool = false, takesAnyStatus: Bool = false, asksWhole: Bool = false, suffix: Int64? = nil,
-        demand: FetchDemand = FetchDemand(.playing), client: ClientRequest? = nil, transform: (any ContentTransform)? = nil,
-        wake: @escaping @Sendable () -> Void
-    ) {
+    init(session: ResourceSession, _ request: ReaderRequest, options: ReadOptions, wake: @escaping @Sendable () -> Void) {
         self.session = session
-        transforming = transform.map(Transforming.init)
+        transforming = (options.contentTransform ?? session.shared.configuration.contentTransform).map(Transforming.init)
         key = session.key
         id = session.run { state, effects in
-            let (id, actions) = state.machine.readerJoined(
-                start: start, end: end, policy: policy, rules: rules, site: site, wantsBytes: wantsBytes, endsSoon: endsSoon,
-                takesAnyStatus: takesAnyStatus, asksWhole: asksWhole, suffix: suffix)
+            let (id, actions) = state.machine.readerJoined(request)
             state.wakes[id] = wake
-            state.clients[id] = client
-            if takesAnyStatus { state.interims[id] = [] }
+            state.clients[id] = options.mode == .onlyStored ? nil : options.client
+            if request.takesAnyStatus { state.interims[id] = [] }
             state.claims -= 1
-            session.fetching.setDemand(demand, of: id, &state, &effects)
+            session.fetching.setDemand(FetchDemand(options.priority, access: options.access), of: id, &state, &effects)
             session.apply(actions, &state, &effects)
             return id
         }

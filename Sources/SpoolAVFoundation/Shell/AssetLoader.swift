@@ -11,6 +11,7 @@ import SpoolSystem
 final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     let core: LoaderCore
     let report: LoaderReport
+    let queue: LoaderQueue
     private let mailbox: any Mailbox
     private let onChallenge: ChallengeHandler?
     private let onOtherRequest: RequestHandler?
@@ -20,7 +21,10 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     typealias ChallengeHandler = @Sendable (URLAuthenticationChallenge) -> Bool
     typealias RequestHandler = @Sendable (AVAssetResourceLoadingRequest) -> Bool
 
-    init(core: LoaderCore, customScheme: String, onChallenge: ChallengeHandler?, onOtherRequest: RequestHandler?) {
+    init(
+        core: LoaderCore, queue: LoaderQueue, customScheme: String, onChallenge: ChallengeHandler?, onOtherRequest: RequestHandler?
+    ) {
+        self.queue = queue
         self.customScheme = customScheme.lowercased()
         self.onOtherRequest = onOtherRequest
         self.core = core
@@ -35,8 +39,8 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     }
 
     /// Makes this object the delegate of the asset's resource loader, which then keeps it alive.
-    func attach(to asset: AVURLAsset, on queue: DispatchQueue) {
-        asset.resourceLoader.setDelegate(self, queue: queue)
+    func attach(to asset: AVURLAsset) {
+        asset.resourceLoader.setDelegate(self, queue: queue.queue)
         objc_setAssociatedObject(asset.resourceLoader, LoaderAttachment.pointer, self, .OBJC_ASSOCIATION_RETAIN)
     }
 

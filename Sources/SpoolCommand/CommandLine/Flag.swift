@@ -20,15 +20,14 @@ package struct Flag: Hashable, Sendable {
     /// The value that the flag has when no value follows it, or nil for a flag that demands one.
     let usual: String?
     /// Whether each given value counts. Of another flag the last value counts.
-    package let isRepeatable: Bool
+    package private(set) var isRepeatable = false
     /// Whether the help omits the flag. Such flags are for tests and for other programs of the
     /// project.
-    package let isHidden: Bool
+    package private(set) var isHidden = false
 
     init(
         _ name: String, _ letter: Character? = nil, takes placeholder: String? = nil, second: String? = nil,
-        environment: String? = nil, usual: String? = nil, words: [String] = [], isRepeatable: Bool = false, isHidden: Bool = false,
-        help: String
+        environment: String? = nil, usual: String? = nil, words: [String] = [], help: String
     ) {
         self.name = name
         self.letter = letter
@@ -38,8 +37,18 @@ package struct Flag: Hashable, Sendable {
         self.usual = usual
         self.help = help
         self.words = words
-        self.isRepeatable = isRepeatable
-        self.isHidden = isHidden
+    }
+
+    /// The flag with every given value counted.
+    var repeatable: Flag { with { $0.isRepeatable = true } }
+
+    /// The flag without a place in the help.
+    var hidden: Flag { with { $0.isHidden = true } }
+
+    private func with(_ change: (inout Flag) -> Void) -> Flag {
+        var flag = self
+        change(&flag)
+        return flag
     }
 
     /// The spelling of the flag in messages.

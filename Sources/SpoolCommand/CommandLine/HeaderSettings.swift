@@ -6,13 +6,15 @@ import SpoolSystem
 /// commands that fetch.
 struct HeaderSettings {
     static let header = Flag(
-        "header", takes: "'NAME: VALUE'", isRepeatable: true,
+        "header", takes: "'NAME: VALUE'",
         help: "A field for every origin, such as 'User-Agent: MyTV'; may be repeated. '@FILE' is a file of such lines, which only you may"
-            + " read. On a redirect to another origin, fields with credentials are dropped.")
+            + " read. On a redirect to another origin, fields with credentials are dropped."
+    ).repeatable
     static let headerFor = Flag(
-        "header-for", takes: "ORIGIN", second: "'NAME: VALUE'", isRepeatable: true,
+        "header-for", takes: "ORIGIN", second: "'NAME: VALUE'",
         help: "The same for one origin such as https://media.example.com:8443, also when another origin redirects to it; may be repeated."
-            + " A host alone means https.")
+            + " A host alone means https."
+    ).repeatable
     static let cookies = Flag(
         "cookies", takes: "FILE",
         help:

@@ -5,11 +5,12 @@ import SpoolCore
 /// (docs/freshness.md).
 enum IdentitySettings {
     static let identity = Flag(
-        "identity", takes: "HOST=RULE", isRepeatable: true,
+        "identity", takes: "HOST=RULE",
         help:
             "How to recognise two answers of HOST as the same version: 'validator' (the default), 'length-and-date' for servers that tag the same file"
             + " differently, or 'length' for files that never change; if they do change, bytes of two versions may mix. '*' is every other"
-            + " host; may be repeated.")
+            + " host; may be repeated."
+    ).repeatable
 
     static func read(_ arguments: Arguments) throws(UsageError) -> [String: Identity] {
         var identities: [String: Identity] = [:]

@@ -7,13 +7,15 @@ import SpoolCore
 /// that rule.
 enum KeySettings {
     static let dropQuery = Flag(
-        "drop-query", takes: "HOST=NAME,…", isRepeatable: true,
+        "drop-query", takes: "HOST=NAME,…",
         help:
             "Query items of HOST that do not belong to a resource's name, such as signatures: 'cdn.example.com=Expires,Signature'."
-            + " '*' is every host or every item, '*.example.com' the hosts below that; may be repeated.")
+            + " '*' is every host or every item, '*.example.com' the hosts below that; may be repeated."
+    ).repeatable
     static let sameHosts = Flag(
-        "same-hosts", takes: "HOST,…", isRepeatable: true,
-        help: "Hosts that have the same content, such as those of a CDN: 'cdn.example.com,*.cdn.example.com'; may be repeated.")
+        "same-hosts", takes: "HOST,…",
+        help: "Hosts that have the same content, such as those of a CDN: 'cdn.example.com,*.cdn.example.com'; may be repeated."
+    ).repeatable
 
     static let asGiven = Flag(
         "as-given",

@@ -4,10 +4,11 @@ import SpoolOrigin
 /// The flag for how long origins may prepare their answers.
 enum PatienceSettings {
     static let patience = Flag(
-        "patience", takes: "[HOST=]TIME", isRepeatable: true,
+        "patience", takes: "[HOST=]TIME",
         help:
             "How long an origin may take until the head of its answer while a player waits; 60s by default, or 90s and 2m, for example."
-            + " With HOST= for one host; may be repeated.")
+            + " With HOST= for one host; may be repeated."
+    ).repeatable
 
     /// Sets the patience of the configuration.
     static func apply(_ arguments: Arguments, to configuration: inout Configuration) throws(UsageError) {

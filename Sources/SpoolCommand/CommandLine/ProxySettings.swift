@@ -20,21 +20,25 @@ struct ProxySettings {
     static let origin = Flag(
         "origin", takes: "URL", help: "Answer as if the proxy were this site, for example https://example.com.")
     static let allowHost = Flag(
-        "allow-host", takes: "NAME", environment: "SPOOL_ALLOW_HOST", isRepeatable: true,
-        help: "A name or address besides its own that clients may call the proxy by; may be repeated. '*' is any, for containers.")
+        "allow-host", takes: "NAME", environment: "SPOOL_ALLOW_HOST",
+        help: "A name or address besides its own that clients may call the proxy by; may be repeated. '*' is any, for containers."
+    ).repeatable
     static let allowOrigin = Flag(
-        "allow-origin", takes: "URL", isRepeatable: true,
+        "allow-origin", takes: "URL",
         help: "An origin that may be asked, by redirects too, for example https://example.com; may be repeated. All by default."
-            + " An origin that is named may be anywhere: on this machine for clients of other machines, or behind a private address.")
+            + " An origin that is named may be anywhere: on this machine for clients of other machines, or behind a private address."
+    ).repeatable
 
     static let allowSite = Flag(
-        "allow-site", takes: "URL", isRepeatable: true,
-        help: "A web site whose pages may play through this proxy, for example https://player.example; may be repeated. 'null' is files.")
+        "allow-site", takes: "URL",
+        help: "A web site whose pages may play through this proxy, for example https://player.example; may be repeated. 'null' is files."
+    ).repeatable
     static let allowForeignSites = Flag("allow-foreign-sites", help: "Serve browsers on behalf of every web site.")
     static let allowPrivate = Flag(
-        "allow-private", takes: "NAME", isRepeatable: true,
+        "allow-private", takes: "NAME",
         help: "A public name that may lead to a private address, '*.example.com' for all below that, '*' for all; may be repeated."
-            + " Literal addresses and local names are always allowed.")
+            + " Literal addresses and local names are always allowed."
+    ).repeatable
 
     static let users = Flag(
         "users", takes: "one|many",
@@ -52,8 +56,9 @@ struct ProxySettings {
         help: "Clients come through COUNT proxies in turn, such as nginx with TLS, 1 by default. They count as clients of the network, and"
             + " X-Forwarded-For, -Proto and -Host of a proxy on this machine are believed. Demands --token, --origin or --allow-origin.")
     static let trustedProxy = Flag(
-        "trusted-proxy", takes: "ADDRESS", isRepeatable: true,
-        help: "With --behind-proxy: a proxy on another machine that is believed too, such as 10.0.0.5 or 10.0.0.0/8; may be repeated.")
+        "trusted-proxy", takes: "ADDRESS",
+        help: "With --behind-proxy: a proxy on another machine that is believed too, such as 10.0.0.5 or 10.0.0.0/8; may be repeated."
+    ).repeatable
 
     static let perClient = Flag(
         "connections-per-client", takes: "COUNT",

@@ -10,9 +10,9 @@ struct DemoCommand: Command {
         "cache", takes: "DIR", help: "The directory of the store; by default a temporary one, which the end of the demo removes.")
     static let rate = Flag(
         "rate", takes: "BYTES", help: "Bytes a second that the origin sends on each connection; 1.5M by default, 0 is no limit.")
-    static let seconds = Flag("seconds", takes: "N", isHidden: true, help: "The length of each piece.")
-    static let originPort = Flag("origin-port", takes: "PORT", isHidden: true, help: "The origin's port; 0 takes one that is free.")
-    static let originOnly = Flag("origin-only", isHidden: true, help: "Only the origin, without a proxy.")
+    static let seconds = Flag("seconds", takes: "N", help: "The length of each piece.").hidden
+    static let originPort = Flag("origin-port", takes: "PORT", help: "The origin's port; 0 takes one that is free.").hidden
+    static let originOnly = Flag("origin-only", help: "Only the origin, without a proxy.").hidden
 
     static let syntax = CommandSyntax(
         "demo", "Try it: generated music from a slow origin, the proxy, and a page that shows what is stored",

@@ -52,9 +52,9 @@ struct HitRequest {
             session.ledger.isUsable(policy, isShared: isShared, wallNow: wallNow)
         else { return nil }
         let id = session.makeReaderID()
-        var reader = ReaderState(
-            id: id, position: range.lowerBound, end: range.upperBound, policy: fetchPolicy,
-            rules: UseRules(policy: policy, isShared: isShared), confirmationsBefore: session.ledger.confirmations, wantsBytes: true)
+        let request = ReaderRequest(
+            start: range.lowerBound, end: range.upperBound, policy: fetchPolicy, rules: UseRules(policy: policy, isShared: isShared))
+        var reader = ReaderState(id: id, request, confirmationsBefore: session.ledger.confirmations)
         reader.validation = .trusts(generation)
         if session.ledger.version?.isCombinable == false {
             reader.commitment = .told(generation, as: session.ledger.version.map { CopyOnWrite($0.representation) })

@@ -6,8 +6,7 @@
 package struct ReaderState: Hashable, Sendable {
     /// The identity of the reader in calls and actions.
     package let id: ReaderID
-    /// The web site on whose behalf it reads: the value of a browser's `Origin`; nil for a player,
-    /// which belongs to no site.
+    /// The web site on whose behalf it reads (`ReaderRequest.site`).
     package let site: String?
     /// The offset of the next byte that it reads.
     package var position: Int64
@@ -54,9 +53,9 @@ package struct ReaderState: Hashable, Sendable {
     package var hold: ByteRange?
     /// Whether its consumer can pass on a response with any status. Other readers fail with the
     /// status.
-    package var takesAnyStatus = false
+    package let takesAnyStatus: Bool
     /// Whether its client named no range.
-    package var asksWhole = false
+    package let asksWhole: Bool
     /// The number of last bytes that it reads, until its response and so their position is known.
     /// Meanwhile it has no window.
     package var suffix: Int64?
@@ -65,18 +64,19 @@ package struct ReaderState: Hashable, Sendable {
     /// The reason why the reader has ended; nil while it goes on.
     package var failure: ReadFailure?
 
-    init(
-        id: ReaderID, site: String? = nil, position: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules,
-        confirmationsBefore: UInt64, wantsBytes: Bool
-    ) {
+    init(id: ReaderID, _ request: ReaderRequest, confirmationsBefore: UInt64) {
         self.id = id
-        self.site = site
-        self.position = position
-        self.end = end
-        self.policy = policy
-        self.rules = rules
+        site = request.site
+        position = min(request.start, ByteRange.maximumOffset)
+        end = request.end.map { min($0, ByteRange.maximumOffset) }
+        policy = request.policy
+        rules = request.rules
         self.confirmationsBefore = confirmationsBefore
-        self.wantsBytes = wantsBytes
+        wantsBytes = request.wantsBytes
+        takesAnyStatus = request.takesAnyStatus
+        asksWhole = request.asksWhole
+        suffix = request.suffix
+        patience.endsSoon = request.endsSoon
     }
 
     /// Whether a reader may use the current version.

@@ -69,28 +69,11 @@ package struct SessionStateMachine: Sendable {
 
     // MARK: Readers
 
-    /// Adds a reader of `[start, end)`, which calls `prepare` next.
+    /// Adds a reader, which calls `prepare` next.
     ///
-    /// - Parameter wantsBytes: whether its window counts before its first `step`.
-    /// - Parameter endsSoon: whether its client can repeat the request by itself, as an HTTP client
-    ///   can.
-    /// - Parameter takesAnyStatus: whether the consumer passes on a response of any status.
-    /// - Parameter asksWhole: whether its client named no range.
-    /// - Parameter suffix: the number of last bytes that it reads, if `start` is not known yet and
-    ///   0.
     /// - Returns: the identity of the reader, and the actions that follow.
-    package mutating func readerJoined(
-        start: Int64, end: Int64?, policy: FetchPolicy, rules: UseRules = UseRules(), site: String? = nil, wantsBytes: Bool,
-        endsSoon: Bool = false, takesAnyStatus: Bool = false, asksWhole: Bool = false, suffix: Int64? = nil
-    ) -> (ReaderID, [SessionAction]) {
-        var reader = ReaderState(
-            id: state.makeReaderID(), site: site, position: min(start, ByteRange.maximumOffset),
-            end: end.map { min($0, ByteRange.maximumOffset) }, policy: policy, rules: rules,
-            confirmationsBefore: state.ledger.confirmations, wantsBytes: wantsBytes)
-        reader.patience.endsSoon = endsSoon
-        reader.takesAnyStatus = takesAnyStatus
-        reader.asksWhole = asksWhole
-        reader.suffix = suffix
+    package mutating func readerJoined(_ request: ReaderRequest) -> (ReaderID, [SessionAction]) {
+        var reader = ReaderState(id: state.makeReaderID(), request, confirmationsBefore: state.ledger.confirmations)
         var actions: [SessionAction] = []
         switch phase {
         case .new:

@@ -64,7 +64,9 @@ import Testing
         fields["Access-Control-Allow-Origin"] = "https://a.example"
         open(probe, fields: fields, record)
         for site in ["https://a.example", "https://b.example"] {
-            let (reader, _) = probe.machine.readerJoined(start: 0, end: nil, policy: .whilePlaying, site: site, wantsBytes: true)
+            var request = ReaderRequest(start: 0, end: nil)
+            request.site = site
+            let (reader, _) = probe.machine.readerJoined(request)
             record()
             _ = probe.prepare(reader)
             record()

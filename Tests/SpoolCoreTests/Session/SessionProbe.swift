@@ -86,9 +86,9 @@ final class SessionProbe {
     ) -> ReaderID {
         var rules = rules
         if onlyStored { rules.mode = .onlyStored }
-        let (id, new) = machine.readerJoined(
-            start: start, end: end, policy: policy, rules: rules, wantsBytes: wantsBytes, endsSoon: endsSoon,
-            takesAnyStatus: takesAnyStatus, suffix: suffix)
+        var request = ReaderRequest(start: start, end: end, wantsBytes: wantsBytes, policy: policy, rules: rules)
+        (request.endsSoon, request.takesAnyStatus, request.suffix) = (endsSoon, takesAnyStatus, suffix)
+        let (id, new) = machine.readerJoined(request)
         take(new, location)
         return id
     }

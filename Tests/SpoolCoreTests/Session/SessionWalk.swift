@@ -215,8 +215,9 @@ struct SessionWalk {
     private mutating func joinTheLongWay(
         _ long: inout SessionStateMachine, _ hit: SessionHit, _ policy: CachePolicy, _ fetchPolicy: FetchPolicy, max: Int64
     ) -> ReaderID {
-        var (id, actions) = long.readerJoined(
-            start: hit.range.lowerBound, end: hit.range.upperBound, policy: fetchPolicy, rules: UseRules(policy: policy), wantsBytes: true)
+        let request = ReaderRequest(
+            start: hit.range.lowerBound, end: hit.range.upperBound, policy: fetchPolicy, rules: UseRules(policy: policy))
+        var (id, actions) = long.readerJoined(request)
         let (preparation, more) = long.prepare(id, now: now, wallNow: wallNow)
         actions += more
         if preparation != long.version.map({ .ready($0.generation, $0.representation) }) { fail("a hit that is \(preparation) else") }
@@ -257,8 +258,10 @@ struct SessionWalk {
         if !onlyStored, faults.storesNothing, chance(2) { rules.mode = .doNotStore }
         let suffix = chance(6) ? number(1...60) : nil
         let from = suffix != nil || chance(3) ? 0 : start
-        let (id, actions) = machine.readerJoined(
-            start: from, end: suffix == nil ? end : nil, policy: policy, rules: rules, wantsBytes: !chance(4), suffix: suffix)
+        var request = ReaderRequest(
+            start: from, end: suffix == nil ? end : nil, wantsBytes: !chance(4), policy: policy, rules: rules)
+        request.suffix = suffix
+        let (id, actions) = machine.readerJoined(request)
         var consumer = Consumer(id: id, position: from, end: suffix == nil ? end : nil, onlyStored: onlyStored)
         consumer.suffix = suffix
         let isStrict = rules.policy == .standard && ["no-cache", "max-age=0"].contains(origin.cacheControl) && !faults.breaks

@@ -17,7 +17,7 @@ struct FuzzedSession {
     }
 
     mutating func play(_ head: ResponseHead, from start: Int64, to end: Int64?) {
-        let (reader, _) = machine.readerJoined(start: start, end: end, policy: .whilePlaying, wantsBytes: true)
+        let (reader, _) = machine.readerJoined(ReaderRequest(start: start, end: end))
         _ = machine.prepare(reader, now: now, wallNow: wallNow)
         var actions = machine.opened(nil, passReason: nil, now: now)
         for number in 0..<Self.mostAnswers {

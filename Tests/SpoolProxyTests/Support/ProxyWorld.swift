@@ -51,12 +51,13 @@ final class ProxyWorld: Sendable {
         origin = ScriptedOrigin(
             resources, mailbox: lanes[4], time: time, random: random, silenceTimeout: silenceTimeout, script: script)
         gate = OriginGate(origin)
-        let environment = CacheEnvironment(
+        var environment = CacheEnvironment(
             time: time, random: random,
             transport: AsAskedTransport(
                 RedirectingTransport(transport ?? gate, privateNames: configuration.security.privateNames), time: time),
-            loop: loop, control: lanes[0], indexLane: lanes[1], dataLanes: Array(lanes[2...3]), manifestLanes: manifestLanes,
+            loop: loop, control: lanes[0], indexLane: lanes[1], dataLanes: Array(lanes[2...3]),
             shutDown: { for lane in lanes { lane.shutdown() } })
+        if let manifestLanes { environment.manifestLanes = manifestLanes }
         let directory = if let given { given } else { try kind == .memory ? nil : TemporaryDirectory() }
         self.directory = directory
         let store: any ResourceStore =

@@ -84,9 +84,10 @@ struct LaneStage {
         index = BelatedMailbox(simulator.mailbox("index"))
         var configuration = Configuration()
         change(&configuration)
-        let environment = CacheEnvironment(
+        var environment = CacheEnvironment(
             time: simulator, random: simulator, transport: origin, control: simulator.mailbox("control"),
-            indexLane: index, syncLane: sync, dataLanes: [self.data])
+            indexLane: index, dataLanes: [self.data])
+        environment.syncLane = sync
         cache = try MediaCache(configuration: configuration, environment: environment, store: store)
     }
 

@@ -92,10 +92,11 @@ package final class World {
         configuration.limits.policy = plan.policy
         plan.configure(&configuration)
         let data = [simulator.mailbox("data 0"), simulator.mailbox("data 1")]
-        let environment = CacheEnvironment(
+        var environment = CacheEnvironment(
             time: simulator, random: simulator, transport: plan.transportAround(RedirectingTransport(origin), data[0]),
-            control: simulator.mailbox("control"), indexLane: simulator.mailbox("index"), syncLane: simulator.mailbox("sync"),
+            control: simulator.mailbox("control"), indexLane: simulator.mailbox("index"),
             dataLanes: data)
+        environment.syncLane = simulator.mailbox("sync")
         cache = try MediaCache(configuration: configuration, environment: environment, store: store)
     }
 
