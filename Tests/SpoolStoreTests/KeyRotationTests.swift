@@ -293,7 +293,7 @@ import Testing
         var copy = try store.rotation.reseal(resource)
         func fill(_ spans: ByteRangeSet) throws {
             var position: Int64 = 0
-            while let run = copy.nextRun(at: position, of: spans) {
+            while let run = spans.nextRun(at: position) {
                 #expect(try copy.copy(run, store.pieces(of: resource.generation, in: run)).isEmpty)
                 position = run.upperBound
             }
@@ -328,7 +328,7 @@ import Testing
             let resource = try #require(try store.rotation.next(after: generation))
             var copy = try store.rotation.reseal(resource)
             var position: Int64 = 0
-            while let run = copy.nextRun(at: position, of: resource.spans) {
+            while let run = resource.spans.nextRun(at: position) {
                 _ = try copy.copy(run, store.pieces(of: resource.generation, in: run))
                 position = run.upperBound
             }
@@ -447,7 +447,7 @@ extension SQLiteStore {
             last = resource.generation
             var copy = try rotation.reseal(resource)
             var position: Int64 = 0
-            while let run = copy.nextRun(at: position, of: resource.spans) {
+            while let run = resource.spans.nextRun(at: position) {
                 let damaged = try copy.copy(run, pieces(of: resource.generation, in: run))
                 if !damaged.isEmpty { try discard(damaged, of: resource.generation) }
                 lost.formUnion(damaged)

@@ -105,7 +105,7 @@ extension Engine {
                 rotation.passedOver += 1
                 return nextResource(rotation)
             }
-            fill(copy, from: 0, of: copy.resource.spans, rotation)
+            fill(copy, copy.resource.spans, rotation)
         }
     }
 
@@ -118,30 +118,26 @@ extension Engine {
         return false
     }
 
-    /// Copies the stored bytes from `position` on, one run at a time.
-    private func fill(_ copy: ResealedCopy, from position: Int64, of spans: ByteRangeSet, _ rotation: Rotation) {
-        guard let run = copy.nextRun(at: position, of: spans) else { return finish(copy, rotation) }
-        guard !rotation.isCancelled() else { return abandon(copy, rotation, Self.rotationStopped) }
-        let store = rotation.store
-        let lane = environment.dataLane(for: copy.generation)
-        onIndexLane(
-            copy, rotation, { () throws(StoreError) in try store.pieces(of: copy.resource.generation, in: run) }
-        ) { [self] pieces in
-            lane.post { [self] in
-                var copy = copy
-                let damaged: ByteRangeSet
-                do throws(StoreError) { damaged = try copy.copy(run, pieces) } catch {
-                    return abandon(copy, rotation, CacheError(error, key: copy.resource.key))
-                }
-                var rotation = rotation
-                rotation.progress.resealedBytes += run.count
-                rotation.tell(rotation.progress)
-                guard !damaged.isEmpty else { return fill(copy, from: run.upperBound, of: spans, rotation) }
-                record(.damageFound(copy.resource.key, bytes: damaged.totalBytes))
-                let (filled, generation) = (copy, copy.resource.generation)
-                onIndexLane(copy, rotation, { () throws(StoreError) in try store.discard(damaged, of: generation) }) { [rotation] in
-                    self.fill(filled, from: run.upperBound, of: spans, rotation)
-                }
+    /// Copies stored bytes, one run at a time.
+    private func fill(_ copy: ResealedCopy, _ spans: ByteRangeSet, _ rotation: Rotation) {
+        let (resource, lane) = (copy.resource, environment.dataLane(for: copy.generation))
+        StoredRuns(engine: self, key: resource.key, generation: resource.generation, lane: lane).walk(
+            spans, (copy: copy, rotation: rotation), cancellation: { rotation.isCancelled() ? Self.rotationStopped : nil }
+        ) { [self] run, state in
+            let damaged: ByteRangeSet
+            do throws(StoreError) { damaged = try state.copy.copy(run.range, run.pieces) } catch {
+                abandon(state.copy, state.rotation, CacheError(error, key: resource.key))
+                return .stop
+            }
+            state.rotation.progress.resealedBytes += run.range.count
+            state.rotation.tell(state.rotation.progress)
+            guard !damaged.isEmpty else { return .next }
+            record(.damageFound(resource.key, bytes: damaged.totalBytes))
+            return .discard(damaged)
+        } done: { [self] result in
+            switch result {
+            case .failure(let error): abandon(copy, rotation, error)
+            case .success(let (copy, rotation)): finish(copy, rotation)
             }
         }
     }
@@ -180,7 +176,7 @@ extension Engine {
                     rotation.progress.resealedResources += 1
                     rotation.tell(rotation.progress)
                     nextResource(rotation)
-                case .grew(let missing)?: fill(copy, from: 0, of: missing, rotation)
+                case .grew(let missing)?: fill(copy, missing, rotation)
                 case .isGone?: abandon(copy, rotation, nil)
                 case nil:
                     // A reader came meanwhile.

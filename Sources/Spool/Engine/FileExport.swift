@@ -7,10 +7,6 @@ import SpoolSystem
 /// Index calls run on the index lane, everything else on the data lane of the generation. Each job
 /// handles one run of bytes, so other jobs get their turn in between.
 final class FileExport: Sendable {
-    /// The number of bytes that are compared and copied in one job: as many as one row of the index
-    /// has checks for.
-    private static let runBytes: Int64 = 4 << 20
-
     private let engine: Engine
     private let key: ResourceKey
     private let path: String
@@ -108,7 +104,7 @@ final class FileExport: Sendable {
             onDataLane(source) { [self] () throws(SystemError) in
                 try checkPath()
                 let target = try makeTarget(source)
-                copyNext(source, target, from: 0)
+                copyAll(source, target)
             }
         }
     }
@@ -165,57 +161,57 @@ final class FileExport: Sendable {
 
     // MARK: Going through the bytes
 
-    /// Handles the run at `position`, and then the one after it. Runs on the data lane.
-    private func copyNext(_ source: Source, _ target: Target, from position: Int64) {
-        if cancellation.isCancelled { return fail(.cancelled, "the export was cancelled; nothing of the file is left") }
-        guard let file = source.file, let run = nextRun(source, from: position) else { return finish(source, target) }
-        engine.onIndexLane(
-            key,
-            { [self] (result: Result<[Piece], CacheError>) in
-                switch result {
-                case .failure(let error): done(.failure(error))
-                case .success(let pieces):
-                    onDataLane(source) { [self] () throws(SystemError) in
-                        guard ByteRangeSet([run]).subtracting(ByteRangeSet(pieces.map(\.range))).isEmpty else {
-                            return fail(.representationChanged, "it was removed or replaced meanwhile")
-                        }
-                        try take(run, pieces, of: file, source, target)
-                    }
-                }
+    /// Copies every run. Bytes between two runs are a hole of the file, and bytes beyond the end of
+    /// the resource are not part of it.
+    private func copyAll(_ source: Source, _ target: Target) {
+        guard let file = source.file, let whole = ByteRange(0, source.length) else { return finish(source, target) }
+        let cancelled = error(.cancelled, "the export was cancelled; nothing of the file is left")
+        runs(source).walk(
+            source.stored.spans.intersection(whole), (), cancellation: { [cancellation] in cancellation.isCancelled ? cancelled : nil }
+        ) { [self] run, _ in
+            var isTaken = false
+            reporting { () throws(SystemError) in isTaken = try take(run, of: file, source, target) }
+            return isTaken ? .next : .stop
+        } done: { [self] result in
+            switch result {
+            case .failure(let error): done(.failure(error))
+            case .success: finish(source, target)
             }
-        ) { [engine] () throws(StoreError) in
-            try engine.store.pieces(of: source.stored.generation, in: run).compactMap { $0.blocks(touching: run) }
         }
     }
 
-    /// The next stored bytes, or nil at the end. Bytes between two runs are a hole of the file.
-    private func nextRun(_ source: Source, from position: Int64) -> ByteRange? {
-        guard let stored = source.stored.spans.firstRange(atOrAfter: position), stored.lowerBound < source.length else { return nil }
-        return ByteRange(stored.lowerBound, min(stored.upperBound, stored.lowerBound + Self.runBytes, source.length))
+    private func runs(_ source: Source) -> StoredRuns {
+        StoredRuns(engine: engine, key: key, generation: source.stored.generation)
     }
 
+    /// Compares and copies one run.
+    ///
+    /// - Returns: False if the export has failed, or is about to.
     private func take(
-        _ run: ByteRange, _ pieces: [Piece], of file: any DataFile, _ source: Source, _ target: Target
-    ) throws(SystemError) {
+        _ run: StoredRuns.Run, of file: any DataFile, _ source: Source, _ target: Target
+    ) throws(SystemError) -> Bool {
+        guard !engine.isClosed else { return failed(CacheError(.closed, "the cache is closed", key: key)) }
+        guard run.isStored else { return failed(error(.representationChanged, "it was removed or replaced meanwhile")) }
+        let pieces = run.pieces
         // The read of sealed bytes checks them itself; a second check would open them twice.
         let isSealed = pieces.contains { $0.checks?.kind == .sealed }
         let damage = isSealed ? file.admit(pieces) : file.damage(in: pieces)
         if let cause = damage.compactMap(\.cause).first(where: { !$0.losesBytes }) {
-            return done(.failure(CacheError(cause, key: key)))
+            return failed(CacheError(cause, key: key))
         }
         if !damage.isEmpty { return takeOut(ByteRangeSet(damage.map(\.range)), source, cause: damage.compactMap(\.cause).first) }
         do throws(CopyFailure) {
-            if target.method == .copy { try copy(run, of: file, source, to: target.draft) }
+            if target.method == .copy { try copy(run.range, of: file, source, to: target.draft) }
         } catch {
             switch error {
             case .file(let error): throw error
             case .store(.corrupt(_, let range)): return takeOut(ByteRangeSet([range]), source, cause: nil)
-            case .store(let error): return done(.failure(CacheError(error, key: key)))
-            case .transform(let error): return done(.failure(error))
+            case .store(let error): return failed(CacheError(error, key: key))
+            case .transform(let error): return failed(error)
             }
         }
-        progress(run.count)
-        copyNext(source, target, from: run.upperBound)
+        progress(run.range.count)
+        return true
     }
 
     private enum CopyFailure: Error {
@@ -278,36 +274,44 @@ final class FileExport: Sendable {
         }
     }
 
-    /// Makes a gap of damaged bytes, as if a reader had found them.
-    private func takeOut(_ damaged: ByteRangeSet, _ source: Source, cause: StoreError?) {
+    /// Makes a gap of damaged bytes, and fails.
+    private func takeOut(_ damaged: ByteRangeSet, _ source: Source, cause: StoreError?) -> Bool {
         engine.record(.damageFound(key, bytes: damaged.totalBytes))
         if let cause { engine.record(.storeTrouble("read of \(key.forLog): \(cause)")) }
         let error = CacheError(
             .store,
             "can't export \(key): \(damaged.totalBytes) of its bytes are damaged on the disk; read it to its end, which fetches them"
                 + " again, and repeat", key: key, cause: cause)
-        guard engine.store.isWritable else { return done(.failure(error)) }
-        let generation = source.stored.generation
-        // The index lane drops the old entry before a session fetches the bytes again.
-        engine.onIndexLane(key, { [self] (_: Result<Void, CacheError>) in done(.failure(error)) }) { [engine] () throws(StoreError) in
-            try engine.store.discard(damaged, of: generation)
-        }
-        engine.liveSession(of: key)?.forget(damaged, of: generation)
+        guard engine.store.isWritable else { return failed(error) }
+        runs(source).takeOut(damaged) { [self] _ in done(.failure(error)) }
+        return false
     }
 
-    private func fail(_ code: CacheError.Code, _ reason: String) {
-        done(.failure(CacheError(code, "can't export \(key): \(reason)", key: key)))
+    private func error(_ code: CacheError.Code, _ reason: String) -> CacheError {
+        CacheError(code, "can't export \(key): \(reason)", key: key)
+    }
+
+    private func fail(_ code: CacheError.Code, _ reason: String) { done(.failure(error(code, reason))) }
+
+    private func failed(_ error: CacheError) -> Bool {
+        done(.failure(error))
+        return false
     }
 
     private func onDataLane(_ source: Source, _ body: @escaping @Sendable () throws(SystemError) -> Void) {
         engine.environment.dataLane(for: source.stored.generation).post { [self] in
             // Jobs that are posted from now on may never run.
             if engine.isClosed { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
-            do throws(SystemError) { try body() } catch {
-                let code: CacheError.Code = error.meansExists ? .exists : .file
-                let advice = error.meansExists ? "there is a file of that name; take another, or let it be replaced" : "\(error)"
-                done(.failure(CacheError(code, "can't export \(key) to \(path): \(advice)", key: key, cause: error)))
-            }
+            reporting(body)
+        }
+    }
+
+    /// Runs `body`, and fails with its error.
+    private func reporting(_ body: () throws(SystemError) -> Void) {
+        do throws(SystemError) { try body() } catch {
+            let code: CacheError.Code = error.meansExists ? .exists : .file
+            let advice = error.meansExists ? "there is a file of that name; take another, or let it be replaced" : "\(error)"
+            done(.failure(CacheError(code, "can't export \(key) to \(path): \(advice)", key: key, cause: error)))
         }
     }
 }

@@ -24,30 +24,19 @@ struct ResourceInspector {
     }
 
     /// The verification of one resource.
-    private struct Inspection: Sendable {
+    fileprivate struct Inspection: Sendable {
         let stored: StoredResource
         let file: (any DataFile)?
         let isRepairing: Bool
         var found: Verification
-        /// The offset at which the next run begins.
-        var position: Int64 = 0
+        /// Whether the run is looked at again, because some of its bytes did not match.
+        var isSecondLook = false
 
         init(stored: StoredResource, file: (any DataFile)?, isRepairing: Bool) {
             self.stored = stored
             self.file = file
             self.isRepairing = isRepairing
             found = Verification(key: stored.key, url: stored.url.withoutUserinfo)
-        }
-
-        /// The number of bytes that are read at a time: as many as one row of the index has checks
-        /// for.
-        static let runBytes: Int64 = 4 << 20
-
-        /// The next stored bytes, up to the end of their group, or nil at the end.
-        var nextRun: ByteRange? {
-            guard let run = stored.spans.firstRange(atOrAfter: position) else { return nil }
-            let (border, overflow) = (run.lowerBound - run.lowerBound % Self.runBytes).addingReportingOverflow(Self.runBytes)
-            return ByteRange(run.lowerBound, overflow ? run.upperBound : min(run.upperBound, border))
         }
     }
 
@@ -58,63 +47,24 @@ struct ResourceInspector {
         switch opened {
         case .failure(let error): done(.failure(error))
         case .success(nil): done(.success(nil))
-        case .success(let inspection?): inspectNext(inspection, progress, done)
-        }
-    }
-
-    /// Compares the next run, and then calls itself for the one after it.
-    private func inspectNext(
-        _ inspection: Inspection, _ progress: @escaping @Sendable (Int64) -> Void,
-        _ done: @escaping @Sendable (Result<Verification?, CacheError>) -> Void
-    ) {
-        guard let file = inspection.file, let run = inspection.nextRun else { return finish(inspection, done) }
-        inspect(run, of: inspection.stored, in: file) { [self] result in
-            switch result {
-            case .failure(let error): done(.failure(error))
-            case .success(let (checked, damaged)):
-                var inspection = inspection
-                inspection.position = run.upperBound
-                inspection.found.damaged.formUnion(damaged)
-                inspection.found.soundBytes += checked.subtracting(damaged).totalBytes
-                inspection.found.uncheckedBytes += ByteRangeSet([run]).subtracting(checked).totalBytes
-                progress(run.count)
-                inspectNext(inspection, progress, done)
-            }
-        }
-    }
-
-    /// Returns the bytes of a run that have checks, and those of them that do not match.
-    ///
-    /// Bytes that do not match are read twice, because an eviction may have taken them between the
-    /// look at the index and that at the file.
-    private func inspect(
-        _ run: ByteRange, of stored: StoredResource, in file: any DataFile, again: Bool = false,
-        _ done: @escaping @Sendable (Result<(checked: ByteRangeSet, damaged: ByteRangeSet), CacheError>) -> Void
-    ) {
-        let lane = engine.environment.dataLane(for: stored.generation)
-        engine.onIndexLane(
-            stored.key,
-            { [self] (result: Result<[Piece], CacheError>) in
-                let pieces: [Piece]
+        case .success(let inspection?):
+            guard let file = inspection.file else { return finish(inspection, done) }
+            runs(of: inspection.stored).walk(inspection.stored.spans, inspection) { run, inspection in
+                do throws(StoreError) { return try inspection.compare(run, with: file, progress) } catch {
+                    done(.failure(CacheError(error, key: inspection.stored.key)))
+                    return .stop
+                }
+            } done: { [self] result in
                 switch result {
-                case .failure(let error): return done(.failure(error))
-                case .success(let found): pieces = found
-                }
-                lane.post { [self] in
-                    let damage = file.damage(in: pieces)
-                    // Bytes that can't be read now are not damaged.
-                    if let cause = damage.compactMap(\.cause).first(where: { !$0.losesBytes }) {
-                        return done(.failure(CacheError(cause, key: stored.key)))
-                    }
-                    let checked = ByteRangeSet(pieces.map(\.range)).intersection(run)
-                    let damaged = ByteRangeSet(damage.map(\.range)).intersection(run)
-                    guard !damaged.isEmpty, !again else { return done(.success((checked, damaged))) }
-                    inspect(run, of: stored, in: file, again: true, done)
+                case .failure(let error): done(.failure(error))
+                case .success(let inspection): finish(inspection, done)
                 }
             }
-        ) { [store = engine.store] () throws(StoreError) in
-            try store.pieces(of: stored.generation, in: run).compactMap { $0.blocks(touching: run) }.filter { $0.checks != nil }
         }
+    }
+
+    private func runs(of stored: StoredResource) -> StoredRuns {
+        StoredRuns(engine: engine, key: stored.key, generation: stored.generation)
     }
 
     private func finish(_ inspection: Inspection, _ done: @escaping @Sendable (Result<Verification?, CacheError>) -> Void) {
@@ -122,13 +72,31 @@ struct ResourceInspector {
         guard !found.isSound else { return done(.success(found)) }
         engine.record(.damageFound(found.key, bytes: found.damaged.totalBytes))
         guard inspection.isRepairing else { return done(.success(found)) }
-        let (generation, damaged) = (inspection.stored.generation, found.damaged)
         found.isRepaired = true
-        // The index lane drops the old entry before a session fetches the bytes again. In the other
-        // order, the index would lose bytes that were fetched and committed meanwhile.
-        engine.onIndexLane(found.key, { [found] (result: Result<Void, CacheError>) in done(result.map { found }) }) {
-            [store = engine.store] () throws(StoreError) in try store.discard(damaged, of: generation)
-        }
-        engine.liveSession(of: found.key)?.forget(damaged, of: generation)
+        runs(of: inspection.stored).takeOut(found.damaged) { [found] result in done(result.map { found }) }
+    }
+}
+
+extension ResourceInspector.Inspection {
+    /// Compares the bytes of a run with their checks.
+    ///
+    /// Bytes that do not match are read twice, because an eviction may have taken them between the
+    /// look at the index and that at the file.
+    fileprivate mutating func compare(
+        _ run: StoredRuns.Run, with file: any DataFile, _ progress: (Int64) -> Void
+    ) throws(StoreError) -> StoredRuns.Step {
+        let pieces = run.pieces.filter { $0.checks != nil }
+        let damage = file.damage(in: pieces)
+        // Bytes that can't be read now are not damaged.
+        if let cause = damage.compactMap(\.cause).first(where: { !$0.losesBytes }) { throw cause }
+        let checked = ByteRangeSet(pieces.map(\.range)).intersection(run.range)
+        let damaged = ByteRangeSet(damage.map(\.range)).intersection(run.range)
+        isSecondLook = !isSecondLook && !damaged.isEmpty
+        if isSecondLook { return .again }
+        found.damaged.formUnion(damaged)
+        found.soundBytes += checked.subtracting(damaged).totalBytes
+        found.uncheckedBytes += ByteRangeSet([run.range]).subtracting(checked).totalBytes
+        progress(run.range.count)
+        return .next
     }
 }

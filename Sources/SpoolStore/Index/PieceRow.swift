@@ -107,3 +107,13 @@ extension PieceRow {
         return piece.joined(with: next.piece).map { PieceRow($0, epoch: max(epoch, next.epoch)) }
     }
 }
+
+extension ByteRangeSet {
+    /// Returns the next bytes at or after `position`, up to the end of their group, or nil after the
+    /// last ones. One row of the index has the checks of a group.
+    package func nextRun(at position: Int64) -> ByteRange? {
+        guard let run = firstRange(atOrAfter: position) else { return nil }
+        let end = (run.lowerBound / PieceRow.groupBytes).nextMultiple(of: PieceRow.groupBytes)
+        return ByteRange(run.lowerBound, Swift.min(run.upperBound, end))
+    }
+}

@@ -22,9 +22,6 @@ package struct ResealedCopy: Sendable {
 
     /// The maximum number of bytes that are opened and sealed at a time.
     static let turnBytes: Int64 = 1 << 20
-    /// The maximum number of bytes that one call of `copy` takes: the bytes whose seals one row of
-    /// the index can contain.
-    package static let runBytes = PieceRow.groupBytes
 
     init(
         resource: StoredResource, generation: GenerationID, source: StoreDataFile?, target: StoreDataFile?, directories: [String],
@@ -38,15 +35,7 @@ package struct ResealedCopy: Sendable {
         self.fileSystem = fileSystem
     }
 
-    /// Returns the next stored bytes at or after `position`, up to the end of their group, or nil
-    /// after the last ones.
-    package func nextRun(at position: Int64, of spans: ByteRangeSet) -> ByteRange? {
-        guard let run = spans.firstRange(atOrAfter: position) else { return nil }
-        let end = (run.lowerBound / Self.runBytes).nextMultiple(of: Self.runBytes)
-        return ByteRange(run.lowerBound, min(run.upperBound, end))
-    }
-
-    /// Copies a run of stored bytes. Blocks on the disk, so callers run it on the data lane of the
+    /// Copies a run of stored bytes (`ByteRangeSet.nextRun`). Blocks on the disk, so callers run it on the data lane of the
     /// new generation.
     ///
     /// - Parameter pieces: the pieces of the run in the index.
