@@ -23,14 +23,11 @@ package struct StoredSummary: Hashable, Sendable {
     }
 }
 
-/// A store that lists its resources without their fields and pieces, which takes a hundredth of the
-/// time of `resources(after:limit:)`.
-package protocol SummarizingStore: ResourceStore {
+extension SQLiteStore {
     /// Returns up to `limit` summaries after the one with `key`, in a stable order. Index call.
-    func summaries(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredSummary]
-}
-
-extension SQLiteStore: SummarizingStore {
+    ///
+    /// The fields and pieces of the resources are not read, which takes a hundredth of the time of
+    /// `resources(after:limit:)`.
     package func summaries(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredSummary] {
         try read { (index) throws(StoreError) in try SummaryQuery(index.database).list(after: key, limit: limit) }
     }

@@ -96,7 +96,7 @@ package final class CompletionHandler: @unchecked Sendable {
 }
 
 /// Acts on the decisions about background downloads of one cache.
-package final class BackgroundCore: BackgroundKeeper {
+package final class BackgroundCore: Sendable {
     private struct State {
         var machine = BackgroundTransferMachine()
         var session: (any BackgroundSession)?
@@ -125,10 +125,13 @@ package final class BackgroundCore: BackgroundKeeper {
 
     // MARK: From the app
 
+    /// Passes downloads to the system.
     func take(_ downloads: [HandOver]) { run { $0.suspended(downloads) } }
 
+    /// Whether the system continues the download of this resource, or its file is being stored.
     func keeps(_ key: ResourceKey) -> Bool { state.withLock { $0.machine.keeps(key) } }
 
+    /// Called when the app's last download of this resource is over or cancelled.
     func abandoned(_ key: ResourceKey) { run { $0.abandoned(key) } }
 
     func woken(_ handler: CompletionHandler) {

@@ -79,14 +79,4 @@ package struct HandOver: Hashable, Sendable {
         return fields
     }
 }
-
-/// The object that passes downloads to the system, as the door needs it.
-protocol BackgroundKeeper: AnyObject, Sendable {
-    /// Passes downloads to the system.
-    func take(_ downloads: [HandOver])
-    /// Whether the system continues the download of this resource, or its file is being stored.
-    func keeps(_ key: ResourceKey) -> Bool
-    /// Called when the app's last download of this resource is over or cancelled.
-    func abandoned(_ key: ResourceKey)
-}
 #endif

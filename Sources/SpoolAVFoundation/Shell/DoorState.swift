@@ -24,7 +24,7 @@ package final class DoorState: PlayerDoor {
         var onWake: (@Sendable () -> Void)?
         var isHeld = false
         var holdNumber = 0
-        weak var background: (any BackgroundKeeper)?
+        weak var background: BackgroundCore?
     }
 
     private let state = Locked(State())
@@ -84,11 +84,10 @@ package final class DoorState: PlayerDoor {
     }
 
     package func cacheCloses() {
-        let running = proxy.withLock { proxy in
-            defer { proxy = nil }
-            return proxy
+        proxy.decide { proxy, then in
+            if let running = proxy { then { running.stop() } }
+            proxy = nil
         }
-        running?.stop()
     }
 
     // MARK: Fallbacks
@@ -140,26 +139,24 @@ package final class DoorState: PlayerDoor {
     /// Records whether a loader has open requests.
     func note(_ loader: any LoadingParty, isLoading: Bool) {
         let id = ObjectIdentifier(loader)
-        change { $0.loading[id] = isLoading ? loader : nil }
+        change { state, _ in state.loading[id] = isLoading ? loader : nil }
     }
 
     /// Records whether a download runs.
     func note(_ download: any LoadingParty, isDownloading: Bool) {
         let id = ObjectIdentifier(download)
-        var ended: (key: ResourceKey, background: any BackgroundKeeper)?
-        change { state in
+        change { state, then in
             let old = state.downloading.removeValue(forKey: id)
             if isDownloading { state.downloading[id] = download }
             guard !isDownloading, let key = old?.downloadKey, let background = state.background else { return }
-            if !state.downloading.values.contains(where: { $0.downloadKey == key }) { ended = (key, background) }
+            if !state.downloading.values.contains(where: { $0.downloadKey == key }) { then { background.abandoned(key) } }
         }
-        if let ended { ended.background.abandoned(ended.key) }
     }
 
     /// Records whether the player of an observer plays, in the background as well: with sound only,
     /// in a picture, or on a receiver. Nil means that the observer is gone.
     func note(_ observer: ObjectIdentifier, isPlaying: Bool?) {
-        change { state in
+        change { state, _ in
             if isPlaying == nil {
                 state.observers.remove(observer)
                 state.queueLooks[observer] = nil
@@ -178,7 +175,7 @@ package final class DoorState: PlayerDoor {
 
     /// Notes the first request of an asset.
     func assetBegan() {
-        for look in state.withLock({ Array($0.queueLooks.values) }) { look() }
+        state.decide { state, then in for look in state.queueLooks.values { then(look) } }
     }
 
     /// Sets the closure that is called when the app needs the cache no more (`isInUse`).
@@ -190,14 +187,14 @@ package final class DoorState: PlayerDoor {
     /// Sets the closure that is called when the app needs the cache again.
     func onUse(_ job: (@Sendable () -> Void)?) { state.withLock { $0.onUse = job } }
 
-    private func change(_ body: (inout State) -> Void) {
-        let job = state.withLock { state -> (@Sendable () -> Void)? in
+    /// Changes the state, and reports that the app needs the cache again, or no more.
+    private func change(_ body: (inout State, inout Afterwards) -> Void) {
+        state.decide { state, then in
             let wasInUse = state.isInUse
-            body(&state)
-            guard wasInUse != state.isInUse else { return nil }
-            return wasInUse ? state.onIdle : state.onUse
+            body(&state, &then)
+            guard wasInUse != state.isInUse, let job = wasInUse ? state.onIdle : state.onUse else { return }
+            then(job)
         }
-        job?()
     }
 
     /// Whether the app uses the cache in the background: a download runs, or a player plays.
@@ -209,7 +206,7 @@ package final class DoorState: PlayerDoor {
 
     /// Lets all loaders with open requests retry at once.
     func tryAgain() {
-        for loader in state.withLock({ Array($0.loading.values) }) { loader.tryAgainSoon() }
+        state.decide { state, then in for loader in state.loading.values { then { loader.tryAgainSoon() } } }
     }
 
     /// Whether the store is suspended, or about to be, so that a loader with a new request waits.
@@ -220,52 +217,53 @@ package final class DoorState: PlayerDoor {
 
     /// Lets every loader and download release its readers, and calls `done` when all have.
     func hold(_ done: @escaping @Sendable () -> Void) {
-        let parties = state.withLock { state in
+        state.decide { state, then in
             state.isHeld = true
             state.holdNumber += 1
-            return Array(state.loading.values) + Array(state.downloading.values)
+            let parties = state.parties
+            guard !parties.isEmpty else { return then(done) }
+            let open = Countdown(parties.count, done)
+            for party in parties { then { party.holdSoon { open.tick() } } }
         }
-        let open = Locked(parties.count + 1)
-        let one: @Sendable () -> Void = {
-            let isLast = open.withLock { count in
-                count -= 1
-                return count == 0
-            }
-            if isLast { done() }
-        }
-        for party in parties { party.holdSoon(one) }
-        one()
     }
 
     /// Lets every loader and download go on after a `hold`, except the downloads that the system
     /// continues. A later `hold` stays: the app went to the background again.
     func release(hold number: Int) {
-        let (parties, background) = state.withLock { state in
-            guard state.holdNumber == number else { return ([any LoadingParty](), nil as (any BackgroundKeeper)?) }
+        state.decide { state, then in
+            guard state.holdNumber == number else { return }
             state.isHeld = false
-            return (Array(state.loading.values) + Array(state.downloading.values), state.background)
+            for party in state.parties {
+                then { [background = state.background] in
+                    if let key = party.downloadKey, background?.keeps(key) == true { return }
+                    party.releaseSoon()
+                }
+            }
         }
-        for party in parties where party.downloadKey.map({ background?.keeps($0) != true }) ?? true { party.releaseSoon() }
     }
 
     // MARK: Downloads in the background
 
     /// Sets the object that passes downloads to the system.
-    func setBackground(_ keeper: any BackgroundKeeper) { state.withLock { $0.background = keeper } }
+    func setBackground(_ keeper: BackgroundCore) { state.withLock { $0.background = keeper } }
 
     /// Whether the system continues the download of this resource.
     func isInBackground(_ key: ResourceKey) -> Bool { state.withLock { $0.background }?.keeps(key) == true }
 
     /// Passes the waiting downloads to the system. Called when the store is suspended.
     func handOver() {
-        let (downloads, background) = state.withLock { (Array($0.downloading.values), $0.background) }
-        background?.take(downloads.compactMap(\.handOver).sorted { $0.key.string < $1.key.string })
+        state.decide { state, then in
+            let (downloads, background) = (Array(state.downloading.values), state.background)
+            then { background?.take(downloads.compactMap(\.handOver).sorted { $0.key.string < $1.key.string }) }
+        }
     }
 
     /// Lets the downloads of a resource go on, because the system continues them no more.
     func release(_ key: ResourceKey) {
-        let (downloads, isHeld) = state.withLock { (Array($0.downloading.values), $0.isHeld) }
-        if !isHeld { for download in downloads where download.downloadKey == key { download.releaseSoon() } }
+        state.decide { state, then in
+            guard !state.isHeld else { return }
+            for download in state.downloading.values where download.downloadKey == key { then { download.releaseSoon() } }
+        }
     }
 
     /// Takes the cache out of its suspension in the background, for a file of the system.
@@ -301,6 +299,9 @@ extension LoadingParty {
 }
 
 extension DoorState.State {
+    /// The loaders with open requests, and the downloads.
+    fileprivate var parties: [any LoadingParty] { Array(loading.values) + Array(downloading.values) }
+
     fileprivate var isInUse: Bool {
         !downloading.isEmpty || !playing.isEmpty || (observers.isEmpty && !loading.isEmpty)
     }

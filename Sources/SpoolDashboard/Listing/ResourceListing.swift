@@ -208,7 +208,7 @@ package final class ResourceListing: Sendable {
 extension ResourceStore {
     /// Returns the next summaries, from the whole entries where the store has nothing shorter.
     fileprivate func listed(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredSummary] {
-        if let store = self as? any SummarizingStore { return try store.summaries(after: key, limit: limit) }
+        if let store = self as? SQLiteStore { return try store.summaries(after: key, limit: limit) }
         return try resources(after: key, limit: limit).map { entry in
             StoredSummary(
                 key: entry.key, url: entry.url, length: entry.representation.length, storedBytes: entry.spans.totalBytes,

@@ -33,4 +33,24 @@ package final class Locked<State>: @unchecked Sendable {
         defer { pthread_mutex_unlock(lock) }
         return try body(&state)
     }
+
+    /// Decides under the lock, and acts after it.
+    ///
+    /// `body` changes the value, and adds the actions that follow. They run in their order, on this
+    /// thread and without the lock, before the method returns. An action may call anything, also the
+    /// owner of this lock.
+    package func decide<R>(_ body: (inout State, inout Afterwards) -> R) -> R {
+        var afterwards = Afterwards()
+        let result = withLock { body(&$0, &afterwards) }
+        for action in afterwards.actions { action() }
+        return result
+    }
+}
+
+/// The actions that follow a decision under a lock (`Locked.decide`).
+package struct Afterwards {
+    fileprivate var actions: [() -> Void] = []
+
+    /// Adds an action.
+    package mutating func callAsFunction(_ action: @escaping () -> Void) { actions.append(action) }
 }
