@@ -172,6 +172,8 @@ package final class AttemptedTransfer<Policy: AttemptPolicy>: Transfer, AwaitedA
 
     fileprivate func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { receiver.bodyReceived(bytes) }
 
+    fileprivate func bodyIsQuiet(for time: Duration) -> Bool { receiver.bodyIsQuiet(for: time) }
+
     fileprivate func batchEnded() { receiver.batchEnded() }
 
     fileprivate func measured(_ timings: TransferTimings, of number: Int) {
@@ -286,6 +288,8 @@ private final class AttemptReceiver<Policy: AttemptPolicy>: TransferReceiver, @u
             return discardedBytes <= maxDiscardedBytes ? .taken : .enough
         }
     }
+
+    func bodyIsQuiet(for time: Duration) -> Bool { use != .answer || owner.bodyIsQuiet(for: time) }
 
     func batchEnded() {
         if use == .answer { owner.batchEnded() }

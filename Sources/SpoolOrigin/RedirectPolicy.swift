@@ -97,11 +97,11 @@ package struct RedirectPolicy: Sendable {
         guard !asked.contains(asking) else { throw .redirect("the origin points in a circle") }
         guard asked.count <= maxHops else { throw .redirect("more than \(maxHops) redirects") }
         asked.append(asking)
-        var next = OriginRequest(to: url, fields: fields, access: request.access)
-        next.reach = request.reach
-        next.decodesContent = request.decodesContent
-        next.isHeldBack = request.isHeldBack
-        next.priority = request.priority
+        // A copy keeps every member that has no reason to change: patience, bounds and urgency.
+        var next = request
+        next.setLocation(url)
+        next.fields = fields
+        if from != to { next.signature = nil }
         return next
     }
 

@@ -167,6 +167,12 @@ public protocol TransferReceiver: AnyObject, Sendable {
     /// Receives the next body bytes, at most 64 KiB in one call unless the transport documents
     /// another bound. They are valid during the call only.
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer
+    /// Called when no byte of the body came for `time`, although the receiver takes them.
+    ///
+    /// Called again after as long a silence. A dead connection needs no answer: the system finds
+    /// it by its probes.
+    /// - Returns: Whether the transfer ends with a time-out.
+    func bodyIsQuiet(for time: Duration) -> Bool
     /// Called when the transport has passed on all bytes that it had: a good moment to wake
     /// readers. May be called at any time.
     func batchEnded()
@@ -182,6 +188,8 @@ extension TransferReceiver {
     public func interimReceived(_ head: ResponseHead) {}
     /// Does nothing.
     public func answerIsLate() {}
+    /// Ends the transfer.
+    public func bodyIsQuiet(for time: Duration) -> Bool { true }
     /// Ignores the measurements.
     public func measured(_ timings: TransferTimings) {}
 }

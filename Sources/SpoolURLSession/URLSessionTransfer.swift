@@ -151,18 +151,22 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
 
     // MARK: Stalls
 
-    /// Ends the transfer when no byte came since the last check, although the receiver takes them.
-    private func watchForStalls() {
+    /// Lets the receiver decide when no byte came since the last check, although it takes them.
+    ///
+    /// - Parameter silence: The time without a byte before this check begins.
+    private func watchForStalls(after silence: Nanoseconds = 0) {
         let (seen, delay) = (arrivals, Int(options.stallTimeout / 1_000_000))
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self, queue] in
-            queue.addOperation { [weak self] in self?.checkStall(seen) }
+            queue.addOperation { [weak self] in self?.checkStall(seen, quietBefore: silence) }
         }
     }
 
-    private func checkStall(_ seen: Int) {
-        guard receiver != nil, !isCancelled, pendingEnd == nil else { return }
-        if arrivals == seen, !isPaused, kept.isEmpty { return finish(.failed(.timeout("no byte for too long"))) }
-        watchForStalls()
+    private func checkStall(_ seen: Int, quietBefore: Nanoseconds) {
+        guard let receiver, !isCancelled, pendingEnd == nil else { return }
+        guard arrivals == seen, !isPaused, kept.isEmpty else { return watchForStalls() }
+        let silence = quietBefore + options.stallTimeout
+        if receiver.bodyIsQuiet(for: .nanoseconds(silence)) { return finish(.failed(.timeout("no byte for too long"))) }
+        watchForStalls(after: silence)
     }
 
     func responseReceived(_ response: URLResponse) {

@@ -29,8 +29,10 @@ struct CurlTransportTests {
             origin.stop()
         }
 
-        func start(_ fields: HTTPFields = [:], _ reaction: @escaping TransferProbe.Reaction = { _, _ in .taken }) -> TransferProbe {
-            let probe = TransferProbe(content, reaction: reaction)
+        func start(
+            _ fields: HTTPFields = [:], isPatient: Bool = false, _ reaction: @escaping TransferProbe.Reaction = { _, _ in .taken }
+        ) -> TransferProbe {
+            let probe = TransferProbe(content, isPatient: isPatient, reaction: reaction)
             probe.start(OriginRequest(url: origin.url("/v"), fields: fields), on: transport)
             return probe
         }
@@ -252,6 +254,24 @@ struct CurlTransportTests {
         let end = probe.waitForEnd()
         guard case .failed(.timeout) = end else { return unexpected(end) }
         #expect(probe.value.bytes == 100_000)
+    }
+
+    @Test func `a receiver that goes on waiting for a silent body keeps it`() throws {
+        let time = ManualTime()
+        let world = try World(CurlTransportOptions(), time: time) { _, _ in .stall(afterBytes: 100_000, .correct) }
+        let patient = world.start(isPatient: true)
+        #expect(patient.wait { $0.bytes == 100_000 })
+        for _ in 0..<10 {
+            time.advance(by: .seconds(8))
+            // A separate transfer: the transport's thread has read the clock by then.
+            let other = world.start()
+            #expect(other.wait { $0.bytes == 100_000 })
+            other.transfer?.cancel()
+            #expect(other.waitForEnd() == .cancelled)
+        }
+        #expect(patient.value.end == nil)
+        patient.transfer?.cancel()
+        #expect(patient.waitForEnd() == .cancelled)
     }
 
     @Test func `a head that trickles in times out, however steadily it comes`() throws {

@@ -42,6 +42,16 @@ import Testing
         #expect(receiver.words == ["late"])
     }
 
+    @Test func `an answer behind a redirect is late at the same time, and asked for again`() {
+        var request = OriginRequest(url: "https://media.example/a", fields: [:])
+        request.wait(OriginPatience(), isBrief: false)
+        _ = RedirectingTransport(transport).start(request, receiver: receiver)
+        base.answer(0, 302, ["Location": "/b"])
+        #expect(base.count == 2)
+        time.advance(by: .seconds(8))
+        #expect(base.count == 3 && receiver.words == ["late"])
+    }
+
     @Test(arguments: [0, 1]) func `the first answer wins, and the other request is cancelled`(first: Int) {
         _ = start()
         time.advance(by: .seconds(8))

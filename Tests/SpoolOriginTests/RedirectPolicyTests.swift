@@ -28,6 +28,18 @@ struct RedirectPolicyTests {
         #expect(decision == .follow(OriginRequest(url: "http://a.example/y", fields: fields)))
     }
 
+    @Test(arguments: ["http://a.example/y", "http://b.example/y"])
+    func `a redirect keeps everything but the URL`(location: String) {
+        var request = OriginRequest(url: "http://a.example/x", fields: [:])
+        request.access.allowsCellular = false
+        (request.isHeldBack, request.decodesContent, request.priority) = (true, true, .upcoming)
+        (request.connectTimeout, request.headTimeout, request.lateAfter) = (.seconds(1), .seconds(2), .seconds(3))
+        var policy = RedirectPolicy(request)
+        var next = request
+        next.url = location
+        #expect(policy.headReceived(moved(location)) == .follow(next))
+    }
+
     @Test(arguments: [200, 206, 300, 304, 305, 306, 404, 416, 503])
     func `other responses are passed as answers`(status: Int) {
         var policy = RedirectPolicy(OriginRequest(url: "http://a.example/x", fields: [:]))

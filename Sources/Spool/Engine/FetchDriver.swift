@@ -193,6 +193,16 @@ struct FetchDriver {
         return answer
     }
 
+    /// Whether a fetch whose body brought no byte for `time` ends.
+    ///
+    /// Another request can bring the rest of a version that combines. Of any other body, an end
+    /// would only lose the rest, so it ends only when no player waits for it.
+    func bodyIsQuiet(_ intake: FetchIntake, for time: Duration) -> Bool {
+        session.state.withLock { state in
+            state.machine.isContinuable(intake.id) || (state.demand.priority < .playing && time >= state.patience.head)
+        }
+    }
+
     private func take(_ bytes: UnsafeRawBufferPointer, _ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) -> BodyAnswer
     {
         var cursor = 0

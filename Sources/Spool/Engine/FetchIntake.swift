@@ -56,6 +56,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
 
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { session.fetching.bodyReceived(self, bytes) }
 
+    func bodyIsQuiet(for time: Duration) -> Bool { session.fetching.bodyIsQuiet(self, for: time) }
+
     func batchEnded() { session.fetching.batchEnded(self) }
 
     func measured(_ timings: TransferTimings) { session.fetching.measured(self, timings) }

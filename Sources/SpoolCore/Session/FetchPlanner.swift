@@ -297,14 +297,19 @@ enum FetchPlanner {
         }
     }
 
+    /// Whether another request could bring the rest of the fetch's response. That takes an origin
+    /// that serves ranges, and a version that identifies the bytes.
+    static func isContinuable(_ fetch: FetchState, _ session: SessionState) -> Bool {
+        !fetch.isOwn && session.version?.isCombinable == true && session.version?.refusesRanges == false
+    }
+
     /// Whether the limiter may end the fetch now, to use its slot for another.
     static func isIdle(_ id: FetchID, _ session: SessionState) -> Bool {
         guard let fetch = session.fetches.first(where: { $0.id == id }), !fetch.isDraining else { return false }
-        // The readers of a relay would go on with requests of their own from their positions. That
-        // takes an origin that serves ranges, and a version that identifies the bytes.
-        if fetch.isRelay, session.version?.isCombinable != true || session.version?.refusesRanges == true { return false }
-        // No other response could continue one that belongs to its readers alone.
-        if fetch.isOwn || (session.version?.isCombinable == false && fetch.lingersSince == nil) { return false }
+        // The readers of a relay would go on with requests of their own from their positions. No
+        // other response could continue one that belongs to its readers alone.
+        if fetch.isOwn || fetch.isRelay, !isContinuable(fetch, session) { return false }
+        if session.version?.isCombinable == false, fetch.lingersSince == nil { return false }
         if fetch.lingersSince != nil { return true }
         guard fetch.isPaused else { return false }
         if fetch.flow == .held { return true }

@@ -347,6 +347,11 @@ package struct SessionStateMachine: Sendable {
         FetchEnd(id: id, error: error).apply(to: &state, now: now)
     }
 
+    /// Whether another request could bring the rest of the fetch's response.
+    package func isContinuable(_ id: FetchID) -> Bool {
+        fetches.first { $0.id == id }.map { FetchPlanner.isContinuable($0, state) } ?? true
+    }
+
     /// Whether `preempt` would end the fetch now. The limiter calls it.
     package func isIdle(_ id: FetchID) -> Bool { FetchPlanner.isIdle(id, state) }
 

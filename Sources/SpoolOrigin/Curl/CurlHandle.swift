@@ -170,6 +170,8 @@ final class CurlHandle {
         try set(CURLOPT_PATH_AS_IS, 1)
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
+        try set(CURLOPT_TCP_KEEPIDLE, Int(CurlTransportOptions.probeInterval / .seconds(1)))
+        try set(CURLOPT_TCP_KEEPINTVL, Int(CurlTransportOptions.probeInterval / .seconds(1)))
         try set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int((request.connectTimeout ?? options.connectTimeout) / .milliseconds(1))))
         try check(spool_curl_set_list(raw, CURLOPT_HTTP200ALIASES, Self.aliases))
         try check(spool_curl_set_web_only(raw))

@@ -238,7 +238,10 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     /// Makes the socket for a connection.
     func openSocket(_ address: curl_sockaddr) -> curl_socket_t {
         let descriptor = socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
-        if descriptor >= 0 { sockets.opened(descriptor) }
+        guard descriptor >= 0 else { return descriptor }
+        sockets.opened(descriptor)
+        // libcurl sets the times of the probes. Without this option the kernel sends nine.
+        ReceivingConnection.boundProbes(of: descriptor, to: CurlTransportOptions.lostProbes)
         return descriptor
     }
 
@@ -349,6 +352,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         var earliest = now + shortestTimeout
         for transfer in Array(active.values) {
             guard let deadline = deadline(of: transfer) else { continue }
+            if deadline <= now, transfer.toleratesSilence(now: now) { continue }
             if deadline > now {
                 earliest = min(earliest, deadline)
             } else {
@@ -366,7 +370,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         guard let began = transfer.answerBegan, !transfer.isBetweenHeads else {
             return last + (transfer.request.isHeldBack ? max(headTimeout, options.heldBackTimeout) : headTimeout)
         }
-        let stalled = last + options.stallTimeout
+        let stalled = max(last, transfer.toleratedUntil ?? last) + options.stallTimeout
         return transfer.hasHead ? stalled : min(stalled, began + max(options.headTimeout, headTimeout))
     }
 

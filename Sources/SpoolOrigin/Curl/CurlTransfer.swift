@@ -29,6 +29,8 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     private(set) var bodyBytes: Int64 = 0
     /// The time of the last byte, or of the request. Nil while there is no connection yet.
     private(set) var lastActivity: MonotonicInstant?
+    /// The last moment at which the receiver tolerated a silence of the body.
+    private(set) var toleratedUntil: MonotonicInstant?
     /// The time of the request, and whether the loop watches for its answer.
     private var sent: (at: MonotonicInstant, isWatched: Bool)?
     /// The time of the first line of the answer.
@@ -162,6 +164,13 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
 
     /// Makes the socket for a connection.
     func openSocket(_ address: curl_sockaddr) -> curl_socket_t { loop.openSocket(address) }
+
+    /// Whether the receiver goes on waiting for the next bytes of a body that has begun.
+    func toleratesSilence(now: MonotonicInstant) -> Bool {
+        guard hasHead, let receiver, let lastActivity, !receiver.bodyIsQuiet(for: .nanoseconds(now - lastActivity)) else { return false }
+        toleratedUntil = now
+        return true
+    }
 
     /// Notes that the receiver can take the body again.
     ///

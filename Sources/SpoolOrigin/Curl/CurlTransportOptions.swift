@@ -26,8 +26,15 @@ package struct CurlTransportOptions: Sendable {
     /// The most time from the first line of the answer to the end of its head, 1xx responses
     /// included. It bounds a head that comes in small parts.
     package var headTimeout: Nanoseconds = .seconds(30)
-    /// The most time between two bytes while the receiver takes them. Pauses do not count.
+    /// The silence of a body after which the receiver decides whether the transfer goes on
+    /// (`TransferReceiver.bodyIsQuiet`). Pauses do not count.
     package var stallTimeout: Nanoseconds = .seconds(8)
+    /// The time after which the system probes a silent connection, and the time between probes. It
+    /// closes the connection when `lostProbes` of them have no answer, so a dead peer holds one for
+    /// a minute.
+    package static let probeInterval = Nanoseconds.seconds(15)
+    /// The probes without an answer after which a connection is dead.
+    package static let lostProbes: Int32 = 3
     /// The most connections at once. Each paused HTTP/1.1 transfer holds one, so this is more than
     /// the limiters of the engine let run at once (`FetchQueue.mostRequests`): 112 fetches and 56
     /// forwarded requests. The rest is for requests that are sent twice because their answer is

@@ -147,6 +147,9 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         return answer
     }
 
+    /// Nothing else could bring the rest of the response.
+    func bodyIsQuiet(for time: Duration) -> Bool { false }
+
     func batchEnded() {}
 
     func finished(_ end: TransferEnd) {

@@ -28,6 +28,14 @@ package enum ReceivingConnection {
         return getsockopt(socket, Int32(IPPROTO_TCP), TCP_MAXSEG, &bytes, &size) == 0 ? Int(bytes) : nil
     }
 
+    /// Sets the number of probes without an answer after which the kernel closes a silent connection
+    /// (`TCP_KEEPCNT`, tcp(7)).
+    package static func boundProbes(of socket: Int32, to count: Int32) {
+        var value = count
+        // Without it a dead connection is found later.
+        _ = setsockopt(socket, Int32(IPPROTO_TCP), TCP_KEEPCNT, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
     /// Bounds the receive window of a connection in bytes (`TCP_WINDOW_CLAMP`, tcp(7)). Nil leaves it
     /// to the kernel.
     ///

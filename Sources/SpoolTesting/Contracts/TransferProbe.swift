@@ -37,6 +37,7 @@ package final class TransferProbe: TransferReceiver {
     private let firstOffset: Int64
     private let whenHeadCame: @Sendable (TransferProbe) -> Void
     private let reaction: Reaction
+    private let isPatient: Bool
     private let seen = Awaited(Seen())
     private let starter = Awaited<pthread_t?>(nil)
 
@@ -49,15 +50,17 @@ package final class TransferProbe: TransferReceiver {
     ///   - content: The expected content, or nil to skip the comparison.
     ///   - firstOffset: The offset in `content` at which the body begins.
     ///   - whenHeadCame: Called inside `headReceived`, outside any lock.
+    ///   - isPatient: Whether it goes on waiting for a silent body.
     ///   - reaction: Returns the answers to body bytes.
     package init(
-        _ content: OriginContent? = nil, from firstOffset: Int64 = 0, whenHeadCame: @escaping @Sendable (TransferProbe) -> Void = { _ in },
-        reaction: @escaping Reaction = { _, _ in .taken }
+        _ content: OriginContent? = nil, from firstOffset: Int64 = 0, isPatient: Bool = false,
+        whenHeadCame: @escaping @Sendable (TransferProbe) -> Void = { _ in }, reaction: @escaping Reaction = { _, _ in .taken }
     ) {
         self.whenHeadCame = whenHeadCame
         self.content = content
         self.firstOffset = firstOffset
         self.reaction = reaction
+        self.isPatient = isPatient
     }
 
     // MARK: For the test
@@ -119,6 +122,12 @@ package final class TransferProbe: TransferReceiver {
             }
         }
         return answer
+    }
+
+    /// Ends the transfer unless the test is patient.
+    package func bodyIsQuiet(for time: Duration) -> Bool {
+        note("bodyIsQuiet") { _ in }
+        return !isPatient
     }
 
     /// Notes the end of a batch.

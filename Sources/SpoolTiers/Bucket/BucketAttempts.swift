@@ -21,6 +21,7 @@ final class OriginAttempt: TransferReceiver, @unchecked Sendable {
     func headReceived(_ head: ResponseHead) { isAnswer = owner.originAnswered(head, number) }
     // A 304 has no body. The body of another answer that was not passed on is not the reader's.
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { isAnswer ? owner.bodyReceived(bytes) : .enough }
+    func bodyIsQuiet(for time: Duration) -> Bool { !isAnswer || owner.bodyIsQuiet(for: time) }
     func batchEnded() { if isAnswer { owner.batchEnded() } }
     func measured(_ timings: TransferTimings) { owner.measured(timings, number) }
     func finished(_ end: TransferEnd) { owner.originFinished(end, number) }

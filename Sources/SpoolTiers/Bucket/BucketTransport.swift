@@ -243,6 +243,8 @@ final class BucketTransfer: Transfer {
 
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { receiver.bodyReceived(bytes) }
 
+    func bodyIsQuiet(for time: Duration) -> Bool { receiver.bodyIsQuiet(for: time) }
+
     func batchEnded() { receiver.batchEnded() }
 
     func measured(_ timings: TransferTimings, _ number: Int) {
