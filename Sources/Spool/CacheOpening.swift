@@ -103,8 +103,8 @@ struct CacheOpening {
         if configuration.network.usesHTTP2 { options.version = .http2 }
         options.maxConnections = max(
             options.maxConnections,
-            FetchQueue.mostRequests(total: configuration.fetching.maximumFetches)
-                + FetchQueue.mostRequests(total: FetchLimiter.forwardedRequests) + CurlTransportOptions.spareConnections)
+            FetchScheduler.mostRequests(total: configuration.fetching.maximumFetches)
+                + FetchScheduler.mostRequests(total: FetchLimiter.forwardedRequests) + CurlTransportOptions.spareConnections)
         do throws(SystemError) {
             let loop = try LoopThread(name: "spool-loop")
             return (CurlTransport(options: options, on: loop), loop)

@@ -87,6 +87,8 @@ struct UsageTests {
         Mistake(words: ["serve", "--token", "a/b"], names: "--token"),
         Mistake(words: ["serve", "--policy", "all"], names: "--policy"),
         Mistake(words: ["serve", "--read-ahead", "1K"], names: "--read-ahead"),
+        Mistake(words: ["serve", "--fetches-per-host", "0"], names: "--fetches-per-host"),
+        Mistake(words: ["serve", "--fetches-per-host", "65"], names: "--fetches-per-host"),
         Mistake(words: ["serve", "--quota", "much"], names: "--quota"),
         Mistake(words: ["serve", "--quota", "99999999999G"], names: "--quota"),
         Mistake(words: ["serve", "--quota", "0"], names: "--quota"),

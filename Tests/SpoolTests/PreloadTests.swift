@@ -125,7 +125,7 @@ import Testing
         player.cancel()
         _ = await read.value
         try await eventually("the preload goes on") {
-            clock.advance(by: BandwidthShare.calm)
+            clock.advance(by: BackgroundShare.calm)
             return world.origin.log.entries.count == 2
         }
         // The looks of the preload for the stored bytes would run out before real threads wrote

@@ -19,8 +19,12 @@ extension Configuration {
         /// below 4 KiB/s, and those of a client of a proxy that has less than its share (a
         /// quarter).
         public var maximumFetches = 64
-        /// The most origin requests at once to one host; at least 1. The default is 6, as in
-        /// browsers. A client of a proxy that has no request to the host gets one more.
+        /// The origin requests to one host at once, at least 1. The default is 6, as in browsers.
+        ///
+        /// The number is a courtesy. A client that has waited for a second gets one more, up to four
+        /// times as many, and so does a client of a proxy that has none. Requests that the origin
+        /// may hold back do not count, and neither do late answers and, after ten seconds, bodies
+        /// that are endless or silent. Read-ahead and preloads never pass the number.
         public var maximumFetchesPerHost = 6
         /// The memory for received bytes on their way to the disk, in buffers of 1 MiB; at least 1.
         /// The default of 16 saturates a disk and bounds the memory.

@@ -73,10 +73,10 @@ final class Engine: Sendable {
         digests = KeyedDigest(secret: store.secret)
         sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? []) + [feed] + environment.tiers
         sinksTakeReaders = configuration.events.contains(where: \.recordsReaders)
-        limiter = FetchLimiter(
+        let scheduler = FetchScheduler(
             total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost,
-            policy: configuration.network.policy, share: configuration.network.shareBesidePlayers, time: environment.time,
-            control: environment.control)
+            policy: configuration.network.policy, share: configuration.network.shareBesidePlayers)
+        limiter = FetchLimiter(scheduler, time: environment.time, control: environment.control)
         forwarding = .ofForwardedRequests(time: environment.time, control: environment.control)
         pool = BufferPool(capacity: configuration.fetching.bufferCount)
         openFileLimits = configuration.storage.openFileLimits
@@ -112,7 +112,7 @@ final class Engine: Sendable {
         startSweeping()
         ageTimer.start(for: self)
         for tier in environment.tiers { tier.connect(self) }
-        monitor?.start { [limiter] conditions in limiter.conditionsChanged(conditions) }
+        monitor?.start { [limiter] conditions in limiter.change { scheduler, _ in scheduler.networkChanged(conditions: conditions) } }
     }
 
     /// The monitor of the app, or of the system.

@@ -34,7 +34,13 @@ extension FetchDriver {
     }
 
     func end(_ id: FetchID, _ error: OriginError?, _ state: inout State, _ effects: inout [Effect]) {
-        if let delay = error?.askedDelay { effects.append(.call { [self] in leaveAlone(delay) }) }
+        // The pause after a 503 is that of the resource (`BackOff`). Rate limits count for all of it.
+        if case .status(429, _) = error, let delay = error?.askedDelay {
+            effects.append(
+                .schedule { [session] scheduler, now in
+                    scheduler.refused(host: session.host, resource: session.number, for: delay, now: now)
+                })
+        }
         guard let intake = state.intakes[id] else { return }
         session.writes.handOverRest(of: intake, &state, &effects)
         effects.append(.event(.fetchEnded(session.key, bytes: intake.fetchedBytes, reason: error.map { "\($0)" })))

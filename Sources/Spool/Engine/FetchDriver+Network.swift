@@ -9,7 +9,7 @@ extension FetchDriver {
     /// Pauses a fetch that the network policy refuses, or that yields to a player, or lets it go
     /// on. Called on any thread. A pause for a player is short and frequent, so it is no event, and
     /// only a watch takes it.
-    func hold(_ intake: FetchIntake, _ change: NetworkGate.Change) {
+    func hold(_ intake: FetchIntake, _ change: FetchScheduler.Hold) {
         session.run { state, effects in
             guard change.number > intake.holdNumber, !intake.isFinished, !intake.isCancelled else { return }
             let before = intake.refusal

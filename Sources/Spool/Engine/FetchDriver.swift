@@ -16,23 +16,25 @@ struct FetchDriver {
     // MARK: Starting
 
     func submit(_ intake: FetchIntake) {
+        let limiter = session.shared.limiter
         let (demand, sequence, isHeldBack, requester) = session.state.withLock {
-            ($0.demand, $0.demandSequence, $0.request.isHeldBack, $0.requester)
+            ($0.presentDemand, $0.demandSequence, $0.request.isHeldBack, $0.requester)
         }
-        let ticket = session.shared.limiter.submit(
-            host: isHeldBack ? session.hostOfHeldBack : session.host, client: requester, demand: demand, sequence: sequence,
-            start: { [self] access in start(intake, access) },
-            preempt: { [self] in preempt(intake.id) },
-            hold: { [self] in hold(intake, $0) },
-            progress: FetchLimiter.Progress(moved: { [self] in (session.state.withLock { _ in intake.fetchedBytes }, false) }))
-        let (isOver, newer) = session.state.withLock { state in
+        let ticket = limiter.submit(intake) { scheduler, now in
+            scheduler.submitted(
+                host: session.host, client: requester, isHeldBack: isHeldBack, demand, sequence: sequence, now: now)
+        }
+        let (isOver, newer, isEndless) = session.state.withLock { state in
             intake.ticket = ticket
-            // A change of the demand that came meanwhile had no ticket to name.
-            let newer = state.demandSequence > sequence ? (state.demand, state.demandSequence) : nil
-            return (intake.isCancelled || intake.isFinished, newer)
+            // Changes that came meanwhile had no ticket to name.
+            let newer = state.demandSequence > sequence ? (state.presentDemand, state.demandSequence) : nil
+            return (intake.isCancelled || intake.isFinished, newer, intake.isEndless)
         }
-        if isOver { return session.shared.limiter.finished(ticket) }
-        if let (demand, sequence) = newer { session.shared.limiter.demand(ticket, demand, sequence: sequence) }
+        if isOver { return limiter.finished(ticket) }
+        limiter.change { scheduler, now in
+            if let (demand, sequence) = newer { scheduler.demanded(ticket, demand, sequence: sequence, now: now) }
+            if let isEndless { scheduler.answered(ticket, isEndless: isEndless, now: now) }
+        }
     }
 
     /// Sets the demand of a reader, or removes it with nil when the reader leaves. The resource has
@@ -42,15 +44,24 @@ struct FetchDriver {
         let all = FetchDemand(of: state.demands.values)
         guard all != state.demand else { return }
         state.demand = all
-        state.demandSequence += 1
+        passDemandOn(&state, &effects) { _ in true }
         for id in state.intakes.keys.sorted() {
-            guard let intake = state.intakes[id] else { continue }
-            if let ticket = intake.ticket { effects.append(.demand(ticket: ticket, all, sequence: state.demandSequence)) }
-            if intake.transfer != nil { effects.append(.call { [self] in tellPriority(intake) }) }
+            guard let intake = state.intakes[id], intake.transfer != nil else { continue }
+            effects.append(.call { [self] in tellPriority(intake) })
         }
     }
 
-    private func start(_ intake: FetchIntake, _ access: NetworkAccess) {
+    /// Passes the present demand on to the limiter, for these fetches. Called under the lock.
+    func passDemandOn(_ state: inout State, _ effects: inout [Effect], for isMeant: (FetchIntake) -> Bool) {
+        state.demandSequence += 1
+        for id in state.intakes.keys.sorted() {
+            guard let intake = state.intakes[id], let ticket = intake.ticket, isMeant(intake) else { continue }
+            let (demand, sequence) = (state.presentDemand, state.demandSequence)
+            effects.append(.schedule { scheduler, now in scheduler.demanded(ticket, demand, sequence: sequence, now: now) })
+        }
+    }
+
+    func start(_ intake: FetchIntake, _ access: NetworkAccess) {
         let request = session.state.withLock { state -> OriginRequest? in
             guard !intake.isCancelled else { return nil }
             intake.requestTime = session.shared.environment.time.wallNow
@@ -109,7 +120,8 @@ struct FetchDriver {
         }
     }
 
-    private func preempt(_ id: FetchID) -> Bool {
+    /// Ends a fetch if it is idle, so that another one may start.
+    func stopIfIdle(_ id: FetchID) -> Bool {
         session.run { state, effects in
             let actions = state.machine.preempt(id, now: session.now)
             session.apply(actions, &state, &effects)
@@ -133,18 +145,13 @@ struct FetchDriver {
     /// The most interim responses that wait for one reader.
     private static let maxInterims = 8
 
-    /// Notes whether the answer to a request is late.
-    func setLate(_ intake: FetchIntake, _ isLate: Bool) {
-        let ticket = session.state.withLock { _ -> UInt64? in
-            guard intake.isLate != isLate, !intake.isFinished else { return nil }
-            intake.isLate = isLate
-            return intake.ticket
-        }
-        if let ticket { session.shared.limiter.late(ticket, isLate) }
+    /// Notes that the answer to a request is late.
+    func answerIsLate(_ intake: FetchIntake) {
+        let ticket = session.state.withLock { _ in intake.isFinished ? nil : intake.ticket }
+        if let ticket { session.shared.limiter.change { scheduler, _ in scheduler.late(ticket) } }
     }
 
     func headReceived(_ intake: FetchIntake, _ head: ResponseHead) {
-        setLate(intake, false)
         let generation = session.shared.committer.makeGeneration()
         let responseTime = session.shared.environment.time.wallNow
         session.run { state, effects in
@@ -159,8 +166,18 @@ struct FetchDriver {
             intake.generation = state.machine.generation(of: intake.id)
             // The fields of this client selected the version.
             if state.machine.version?.generation == generation { state.client = intake.client }
+            noteHead(intake, &state, &effects)
             session.apply(actions, &state, &effects)
         }
+    }
+
+    /// Tells the limiter that an answer has begun. A web radio has no end, and no place of its host.
+    private func noteHead(_ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
+        let fetch = state.machine.fetches.first { $0.id == intake.id }
+        let isEndless = fetch.map { $0.servedEnd == nil && $0.upper == nil } ?? false
+        intake.isEndless = isEndless
+        guard let ticket = intake.ticket else { return }
+        effects.append(.schedule { scheduler, now in scheduler.answered(ticket, isEndless: isEndless, now: now) })
     }
 
     func bodyReceived(_ intake: FetchIntake, _ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
@@ -189,7 +206,9 @@ struct FetchDriver {
             session.shared.backlog.whenRoom { [self] in bufferAvailable(intake) }
         }
         if answer != .pause { session.shared.limiter.received(bytes.count, forPlayer: isForPlayer) }
-        if answer == .pause { session.shared.limiter.reclaim() }
+        if answer == .pause, let ticket = session.state.withLock({ _ in intake.ticket }) {
+            session.shared.limiter.change { scheduler, _ in scheduler.idle(ticket, true) }
+        }
         return answer
     }
 
@@ -265,14 +284,6 @@ struct FetchDriver {
             return intake.ticket
         }
         if let ticket { session.shared.limiter.finished(ticket) }
-    }
-
-    /// Holds the host for the pause that it asked for: no session sends it a request meanwhile.
-    func leaveAlone(_ delay: Nanoseconds) {
-        let limiter = session.shared.limiter, host = session.host
-        limiter.hold(host)
-        let bounded = min(delay, session.shared.limits.longestAskedDelay)
-        _ = session.shared.environment.time.after(bounded, on: session.shared.environment.control) { limiter.release(host) }
     }
 
     private func bufferAvailable(_ intake: FetchIntake) {

@@ -33,8 +33,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     var holdNumber: UInt64 = 0
     /// Whether an event reported the present `refusal`.
     var hasReportedHold = false
-    /// Whether its answer is late.
-    var isLate = false
+    /// Whether its answer has no known end. Nil before the head.
+    var isEndless: Bool?
     var fetchedBytes: Int64 = 0
     /// The failed requests of the resource in a row before this one.
     var retries = 0
@@ -50,7 +50,7 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
 
     func interimReceived(_ head: ResponseHead) { session.fetching.interimReceived(self, head) }
 
-    func answerIsLate() { session.fetching.setLate(self, true) }
+    func answerIsLate() { session.fetching.answerIsLate(self) }
 
     func headReceived(_ head: ResponseHead) { session.fetching.headReceived(self, head) }
 
@@ -63,4 +63,21 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     func measured(_ timings: TransferTimings) { session.fetching.measured(self, timings) }
 
     func finished(_ end: TransferEnd) { session.fetching.transferFinished(self, end) }
+}
+
+extension FetchIntake: LimitedFetch {
+    func start(on access: NetworkAccess) { session.fetching.start(self, access) }
+
+    func hold(_ hold: FetchScheduler.Hold) { session.fetching.hold(self, hold) }
+
+    func stopIfIdle() -> Bool { session.fetching.stopIfIdle(id) }
+
+    /// A client that does not take its bytes pauses the fetch, which then is idle.
+    func giveUp() {}
+
+    func look(_ ticket: UInt64) -> FetchScheduler.Look {
+        session.state.withLock { state in
+            FetchScheduler.Look(id: ticket, bytes: fetchedBytes, isIdle: state.machine.isIdle(id))
+        }
+    }
 }

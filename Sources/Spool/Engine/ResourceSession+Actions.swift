@@ -86,7 +86,7 @@ extension ResourceSession {
             switch effect {
             case .action(let action): perform(action)
             case .submit(let intake): fetching.submit(intake)
-            case .demand(let ticket, let demand, let sequence): shared.limiter.demand(ticket, demand, sequence: sequence)
+            case .schedule(let event): shared.limiter.change(event)
             case .write(let buffer, let generation, let intake): writes.write(buffer, generation, intake)
             case .call(let call): call()
             case .event(let event): shared.record(event)

@@ -24,12 +24,8 @@ final class ResourceSession: Sendable {
     let number: UInt64
     /// The fields of every request of this session, before those that readers add.
     let requestFields: HTTPFields
-    /// The scheme and authority of the origin. Requests to one host are limited together, and those
-    /// that the origin may hold back apart from all others, which must not wait for them.
+    /// The scheme and authority of the origin. Requests to one host are limited together.
     let host: String
-    /// The name under which requests that the origin holds back wait for their turn. They must not
-    /// take the turns of media.
-    var hostOfHeldBack: String { "\(host) (held back)" }
     /// The origin of `url`.
     let origin: URIReference.Origin
     let shared: SharedParts
@@ -148,7 +144,7 @@ final class ResourceSession: Sendable {
         /// The number of changes of `demand`.
         var demandSequence: UInt64 = 0
         /// The need of the players of this resource that the limiter was last called with.
-        var need = BandwidthShare.Need.nothing
+        var need = BackgroundShare.Need.nothing
         /// The networks by the newest reader that named any. A hit that becomes a reader uses them.
         var access: NetworkAccess?
     }
@@ -201,7 +197,8 @@ final class ResourceSession: Sendable {
         /// The part of an action that needs no state of the session.
         case action(SessionAction)
         case submit(FetchIntake)
-        case demand(ticket: UInt64, FetchDemand, sequence: UInt64)
+        /// An event of the scheduler.
+        case schedule(@Sendable (inout FetchScheduler, MonotonicInstant) -> Void)
         case write(ReceiveBuffer, GenerationID, FetchIntake)
         case call(@Sendable () -> Void)
         case event(CacheEvent)

@@ -24,6 +24,11 @@ struct CacheSettings {
         help: "The directory of the store; $XDG_CACHE_HOME/spool or ~/.cache/spool by default.")
     static let readAhead = Flag(
         "read-ahead", takes: "BYTES", help: "How far fetches run ahead of the player while it reads; 4M by default, at least 64K.")
+    static let fetchesPerHost = Flag(
+        "fetches-per-host", takes: "COUNT",
+        help:
+            "The requests to one host at a time; 6 by default, and from 1 to 64. A player that has waited for a second gets a further one, up to four times as many."
+    )
     static let policy = Flag(
         "policy", takes: "POLICY", words: ["while-playing", "read-ahead=", "whole"],
         help:
@@ -53,7 +58,7 @@ struct CacheSettings {
 
     /// The flags of commands that fetch.
     static let fetching =
-        store + LimitFlags.all + [LimitFlags.maximumResource, readAhead, policy, freshness, IdentitySettings.identity]
+        store + LimitFlags.all + [LimitFlags.maximumResource, readAhead, fetchesPerHost, policy, freshness, IdentitySettings.identity]
         + HeaderSettings.all + KeySettings.all + [PatienceSettings.patience, certificates, http2] + logging
 
     /// Creates the settings from the arguments.
@@ -75,6 +80,9 @@ struct CacheSettings {
         }
         if let bytes = try arguments.value(Self.readAhead, expected: "a size of at least 64K", Self.readAheadBytes) {
             configuration.fetching.readAheadBytes = bytes
+        }
+        if let count = try arguments.value(Self.fetchesPerHost, expected: "a number from 1 to 64", Self.fetchCount) {
+            configuration.fetching.maximumFetchesPerHost = count
         }
         headers = try HeaderSettings(arguments)
         headers.apply(to: &configuration)
@@ -136,6 +144,10 @@ struct CacheSettings {
 
     private static func readAheadBytes(_ text: String) -> Int64? {
         ByteCount.parse(text).flatMap { $0 >= 65_536 ? $0 : nil }
+    }
+
+    private static func fetchCount(_ text: String) -> Int? {
+        Int(text).flatMap { (1...64).contains($0) ? $0 : nil }
     }
 
     /// Returns the path of a readable file, or nil. Without this check, libcurl would report a

@@ -61,7 +61,7 @@ enum HelpText {
         (
             "Fetching",
             [
-                CacheSettings.readAhead, CacheSettings.policy, CacheSettings.freshness,
+                CacheSettings.readAhead, CacheSettings.fetchesPerHost, CacheSettings.policy, CacheSettings.freshness,
                 IdentitySettings.identity, PatienceSettings.patience, CacheSettings.certificates, CacheSettings.http2,
             ]
         ),

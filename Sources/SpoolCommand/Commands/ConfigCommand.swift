@@ -72,6 +72,7 @@ struct ConfigCommand: Command {
         case BucketSettings.region: return BucketSettings.defaultRegion
         case CacheSettings.directory: return settings.configuration.storage.directory ?? "none"
         case CacheSettings.readAhead: return "4M"
+        case CacheSettings.fetchesPerHost: return "6"
         case CacheSettings.policy: return "while-playing"
         case CacheSettings.freshness: return "prefer-stored"
         case PatienceSettings.patience: return "60s"

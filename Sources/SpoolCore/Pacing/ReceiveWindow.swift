@@ -50,7 +50,7 @@ package struct ReceiveWindow: Sendable {
     package static let hostLimit = 64
 
     /// The open connections of a host that requests of players find unused, if possible. A player
-    /// has up to two requests at a time, as in `FetchQueue`.
+    /// has up to two requests at a time, as in `FetchScheduler`.
     package static let keptForPlayers = 2
 
     /// The bytes and the time of the last measurement.

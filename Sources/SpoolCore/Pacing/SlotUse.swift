@@ -2,7 +2,7 @@
 ///
 /// A slot is one of the requests that may run at once. A slow request loses its slot and goes on:
 /// another request may start beside it. Only an idle client can lose more than the slot, see
-/// `FetchQueue.looked`. Nothing is measured while no request waits.
+/// `FetchScheduler.plan`. Nothing is measured while no request waits.
 package struct SlotUse: Hashable, Sendable {
     /// The time between two looks: 2 s. So long the first request waits if all others just became
     /// slow. A shorter time would take a lossy link for a slow one.
@@ -42,8 +42,11 @@ package struct SlotUse: Hashable, Sendable {
         if bytes - lastMoved.bytes >= Self.quietBytes { lastMoved = last }
     }
 
+    /// The time before the last look in which the request moved fewer than `quietBytes`.
+    package var quiet: Nanoseconds { last.time - lastMoved.time }
+
     /// Whether the request moved fewer than `quietBytes` in the last `quietTime`.
-    package var isQuiet: Bool { last.time - lastMoved.time >= Self.quietTime }
+    package var isQuiet: Bool { quiet >= Self.quietTime }
 
     /// The look since which the request moved fewer than `quietBytes`.
     package var quietSince: MonotonicInstant { lastMoved.time }

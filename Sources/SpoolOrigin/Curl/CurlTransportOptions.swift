@@ -36,7 +36,7 @@ package struct CurlTransportOptions: Sendable {
     /// The probes without an answer after which a connection is dead.
     package static let lostProbes: Int32 = 3
     /// The most connections at once. Each paused HTTP/1.1 transfer holds one, so this is more than
-    /// the limiters of the engine let run at once (`FetchQueue.mostRequests`): 112 fetches and 56
+    /// the limiters of the engine let run at once (`FetchScheduler.mostRequests`): 112 fetches and 56
     /// forwarded requests. The rest is for requests that are sent twice because their answer is
     /// late. Further requests wait for a free connection.
     package var maxConnections = 192

@@ -15,7 +15,7 @@ import SpoolSystem
 /// to origins. A request with an incomplete body is less urgent than others: the client sends at
 /// its own rate, and holds the connection for as long. Of a body that waits for its start, at most
 /// `TunnelledBody.waitingBytes` are kept.
-final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
+final class OriginTunnel: TransferReceiver, LimitedFetch, BodySource, @unchecked Sendable {
     // Safe to share: a lock guards `state`. `chunk` and `exchange` belong to the loop's thread.
 
     /// The largest number of response bytes that wait for the client.
@@ -30,6 +30,8 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         var isClosed = false
         /// Whether the limiter ended the transfer, because the client moved too little.
         var isGivenUp = false
+        /// The request to the origin, and the body that it sends.
+        var asked: (request: OriginRequest, sink: TunnelledBody?)?
         /// The number of the request in the limiter.
         var ticket: UInt64?
         /// Whether the transfer is over.
@@ -76,26 +78,24 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         // A method that normally has a body gets an explicit empty one (RFC 9110 §8.6).
         asked.body = body ?? (["POST", "PUT", "PATCH"].contains(request.method) ? RequestBody([]) : nil)
         exchange?.onClose { self.close() }
-        let ticket = cache.forwarding.submit(
-            host: url.origin.description, client: exchange?.client, demand: FetchDemand(sink?.isWhole == false ? .upcoming : .playing),
-            start: { [self, asked] _ in start(asked, sink) }, preempt: { false },
-            progress: FetchLimiter.Progress(
-                moved: { [self] in
-                    let (received, isPaused) = state.withLock { ($0.receivedBytes, $0.isPaused) }
-                    return (received + (body?.writtenBytes ?? 0), isPaused || sink?.isClientsTurn == true)
-                },
-                end: { [self] in giveUp() }))
+        state.withLock { $0.asked = (asked, sink) }
+        let (host, client, demand) = (url.origin.description, exchange?.client, FetchDemand(sink?.isWhole == false ? .upcoming : .playing))
+        let ticket = cache.forwarding.submit(self) { scheduler, now in
+            scheduler.submitted(host: host, client: client, demand, now: now)
+        }
         let isOver = state.withLock { state in
             state.ticket = ticket
             return state.isOver
         }
         if isOver { return cache.forwarding.finished(ticket) }
-        sink?.onWhole { [cache] in cache.forwarding.demand(ticket, FetchDemand(.playing), sequence: 1) }
+        sink?.onWhole { [cache] in
+            cache.forwarding.change { scheduler, now in scheduler.demanded(ticket, FetchDemand(.playing), sequence: 1, now: now) }
+        }
     }
 
-    /// Starts the transfer. The limiter calls it on any thread.
-    private func start(_ asked: OriginRequest, _ sink: TunnelledBody?) {
-        guard !state.withLock({ $0.isClosed }) else { return }
+    /// Starts the transfer.
+    func start(on access: NetworkAccess) {
+        guard let (asked, sink) = state.withLock({ $0.isClosed ? nil : $0.asked }) else { return }
         sink?.begin()
         let transfer = cache.environment.transport.start(asked, receiver: self)
         let (isClosed, isPaused) = state.withLock { state in
@@ -106,8 +106,18 @@ final class OriginTunnel: TransferReceiver, BodySource, @unchecked Sendable {
         if isClosed { transfer.cancel() } else if !isPaused { transfer.resume() }
     }
 
+    func hold(_ hold: FetchScheduler.Hold) {}
+
+    func stopIfIdle() -> Bool { false }
+
+    func look(_ ticket: UInt64) -> FetchScheduler.Look {
+        let (received, isPaused, sink) = state.withLock { ($0.receivedBytes, $0.isPaused, $0.asked?.sink) }
+        let moved = received.addingSaturated(sink?.body.writtenBytes ?? 0)
+        return FetchScheduler.Look(id: ticket, bytes: moved, isClientsTurn: isPaused || sink?.isClientsTurn == true)
+    }
+
     /// Ends the transfer, and drops the bytes that the client does not take.
-    private func giveUp() {
+    func giveUp() {
         let transfer = state.withLock { state in
             state.isGivenUp = true
             state.buffer = []

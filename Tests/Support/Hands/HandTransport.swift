@@ -88,6 +88,9 @@ package final class HandTransport: Transport {
         bytes.withUnsafeBytes { receiver(number).bodyReceived($0) }
     }
 
+    /// Asks whether a silence of a request's body ends the transfer.
+    package func isQuiet(_ number: Int, for time: Duration) -> Bool { receiver(number).bodyIsQuiet(for: time) }
+
     /// Ends a request.
     package func end(_ number: Int, _ end: TransferEnd) { receiver(number).finished(end) }
 }
