@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDashboard
 
 /// `spool verify`: reads the stored bytes and compares them with their checksums.
 struct VerifyCommand: Command {
@@ -156,7 +157,7 @@ extension Verification {
     fileprivate var json: String {
         JSON.object([
             ("key", .string(key.string)), ("url", .string(url)), ("soundBytes", .integer(soundBytes)),
-            ("uncheckedBytes", .integer(uncheckedBytes)), ("damagedBytes", .integer(damaged.totalBytes)), ("damaged", damaged.json),
+            ("uncheckedBytes", .integer(uncheckedBytes)), ("damagedBytes", .integer(damaged.totalBytes)), ("damaged", damaged.json()),
             ("repaired", .bool(isRepaired)),
         ]).text
     }
