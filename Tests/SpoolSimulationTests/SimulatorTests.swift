@@ -1,5 +1,6 @@
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

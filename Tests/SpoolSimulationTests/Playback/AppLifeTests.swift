@@ -3,6 +3,7 @@ import AVFoundation
 import Spool
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -4,6 +4,7 @@ import Spool
 import SpoolAVFoundation
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// One process of an app: a cache on a disk, a player with its observer, the user and the system.

@@ -2,6 +2,7 @@
 import AVFoundation
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// An event of an app's life: an act of the user, or of the system.

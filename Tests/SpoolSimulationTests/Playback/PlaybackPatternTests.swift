@@ -4,6 +4,7 @@ import Spool
 import SpoolAVFoundation
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -4,6 +4,7 @@ import Spool
 import SpoolAVFoundation
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// A cache, an origin, the AVFoundation door and a simulated player on one simulated machine, and

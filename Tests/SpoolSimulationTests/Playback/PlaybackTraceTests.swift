@@ -3,6 +3,7 @@ import AVFoundation
 import SpoolAVFoundation
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

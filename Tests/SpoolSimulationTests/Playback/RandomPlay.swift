@@ -4,6 +4,7 @@ import Spool
 import SpoolAVFoundation
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// One seed's play: its media, the app's actions, and the checks at the end.
