@@ -91,7 +91,7 @@ struct ManifestTests {
 }
 
 /// A manifest as `swift package dump-package` prints it.
-private struct Manifest {
+struct Manifest {
     private let root: [String: Any]
 
     /// Dumps a copy of the manifest in which `os(Linux)` is replaced by the value for `platform`.

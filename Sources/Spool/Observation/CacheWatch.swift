@@ -10,8 +10,3 @@ package protocol CacheWatch: EventSink {
     /// An attempt of a download ended.
     func downloadFailed(_ key: ResourceKey, because reason: String)
 }
-
-extension CacheWatch {
-    /// Takes the events of a cache from now on, in place of its watch before.
-    package func watch(_ cache: MediaCache) { cache.engine.feed.watch.withLock { $0 = self } }
-}
