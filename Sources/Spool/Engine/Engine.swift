@@ -63,8 +63,8 @@ final class Engine: Sendable {
     private let waitingForClose = Locked<[@Sendable () -> Void]?>([])
 
     init(
-        configuration: Configuration, environment: CacheEnvironment, store: any ResourceStore, limits: LiveLimits, downloadKeys: DownloadKeys,
-        downloads: any EngineDownloads
+        configuration: Configuration, environment: CacheEnvironment, store: any ResourceStore, limits: LiveLimits,
+        downloadKeys: DownloadKeys, downloads: any EngineDownloads
     ) throws(CacheError) {
         try configuration.validate()
         self.configuration = configuration

@@ -80,8 +80,9 @@ final class BucketUpload: Sendable {
     private func find() throws(StoreError) -> Source? {
         // The process that writes to the store evicts, and a pin holds in that process only.
         guard host.store.isWritable else { return nil }
-        guard host.enterWritten(of: key), let stored = try host.store.lookup(key), stored.representation.isContent, stored.representation.mark == nil,
-            let length = stored.representation.length, let whole = ByteRange(0, length), stored.spans.contains(whole),
+        guard host.enterWritten(of: key), let stored = try host.store.lookup(key), stored.representation.isContent,
+            stored.representation.mark == nil, let length = stored.representation.length, let whole = ByteRange(0, length),
+            stored.spans.contains(whole),
             let tag = BucketRules.tag(of: stored.representation.fields), bucket.note({ $0.wantsUpload(key, tag: tag) }),
             isNamed(stored.url)
         else { return nil }
