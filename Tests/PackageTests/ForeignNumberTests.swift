@@ -7,7 +7,7 @@ struct ForeignNumberTests {
     /// The code that reads such numbers, or computes with them.
     private static let readers = [
         "Sources/SpoolManifests/", "Sources/SpoolMedia/", "Sources/SpoolAdoption/", "Sources/SpoolCore/HTTP/",
-        "Sources/SpoolServer/Request/", "Sources/SpoolStore/Index/", "Sources/Spool/Adoption/", "Sources/Spool/Bucket/",
+        "Sources/SpoolServer/Request/", "Sources/SpoolStore/Index/", "Sources/SpoolTiers/Bucket/",
         "Sources/Spool/Preload/", "Sources/Spool/Presentation/", "Sources/SpoolProxy/Manifests/", "Sources/SpoolCommand/Commands/",
         "Sources/SpoolCommand/Terminal/", "Sources/SpoolCommand/Top/",
     ]
@@ -24,7 +24,7 @@ struct ForeignNumberTests {
         Exception(place: "Sources/SpoolCore/HTTP/HTTPDate", reason: "a calendar computes with fields of two and four digits"),
         Exception(place: "Sources/SpoolCore/HTTP/RangeHeader.swift", reason: "the parser clamps positions and counts to 2^60"),
         Exception(place: "Sources/SpoolServer/Request/RepeatedRequest.swift", reason: "a number has at most 18 digits"),
-        Exception(place: "Sources/Spool/Bucket/", reason: "BucketManifest refuses objects beyond maximumObjectBytes"),
+        Exception(place: "Sources/SpoolTiers/Bucket/", reason: "BucketManifest refuses objects beyond maximumObjectBytes"),
         Exception(place: "Sources/SpoolStore/Index/PieceRow.swift", reason: "a byte range ends at Int64.max, and its group begins before"),
         Exception(place: "Sources/SpoolStore/Index/Tables/PieceTable", reason: "the bounds of a byte range are checked when a row is read"),
         Exception(place: "Sources/SpoolStore/Index/StoreIndex+Durability.swift", reason: "numberLimit bounds numbers of generations"),
