@@ -173,6 +173,23 @@ import Testing
         }
     }
 
+    /// References in the usual form are not parsed. The URL at this proxy must not depend on that.
+    @Test func `two forms of a reference to another site lead to one path with one proof`() throws {
+        let site = "https://origin.example", cdn = "https://cdn.example"
+        let pairs = [
+            ("/a/b/s.ts?x=1&y=%2F", "/a/./b/s.ts?x=1&y=%2F"), ("/a/$b$/s.ts", "/a/c/../$b$/s.ts"), ("/s.ts", "/./s.ts"),
+            ("/a/s.ts?sig=a/b", "/b/../a/s.ts?sig=a/b"),
+        ]
+        let lines = pairs.flatMap { [cdn + $0.0, cdn + $0.1] } + [cdn + "/a/b/s.ts?x=1&y=%2F#t=5"]
+        let text = "#EXTM3U\n" + lines.map { "#EXTINF:4,\n\($0)\n" }.joined() + "#EXT-X-ENDLIST\n"
+        let world = try ProxyWorld(transport: DocumentOrigin(["\(site)/m.m3u8": .init(text)]), options: { $0.fixedOrigin = site })
+        defer { world.stop() }
+        let paths = try world.get("/m.m3u8").text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(paths.count == lines.count && paths.allSatisfy { $0.hasPrefix("/_spool/child/") })
+        for index in pairs.indices { #expect(paths[2 * index] == paths[2 * index + 1], "\(pairs[index])") }
+        #expect(paths.last == paths[0] + "#t=5")
+    }
+
     @Test(arguments: [false, true])
     func `a proof is for one URL, for a manifest's directory, or for an origin that the operator names`(isNamed: Bool) throws {
         let site = "https://origin.example", cdn = "https://cdn.example"
