@@ -42,9 +42,9 @@ package struct ServerOptions: Sendable {
     /// interval.
     package var sweepInterval: Nanoseconds = .seconds(1)
     /// The request bytes held for one connection. Must be enough for the largest head.
-    package var inputBytes = 64 * 1024
+    package var inputBytes = 128 * 1024
     /// The request bytes held for all connections together. Beyond it, a request that arrives in
-    /// pieces gets 503. 64 MiB is the most that the default number of connections can hold.
+    /// pieces gets 503. 64 MiB is half of what the default number of connections can hold.
     package var maximumHeldInputBytes = 64 << 20
     /// The body bytes sent before other connections get their turn, and half as many from memory. A
     /// socket of Linux takes 4 MiB at most (`tcp_wmem`). The fixed work of a turn runs with cold

@@ -25,11 +25,11 @@ struct GzipTests {
         "#EXTM3U\n" + (0..<40).map { "#EXTINF:4,Title \($0 * 7_919 % 1_000)\n/seg/\($0).ts\n" }.joined()
 
     @Test func `blocks of all kinds are decoded, with a name in the head, and several members`() throws {
-        let short = "#EXTM3U\n/a.ts\n/a.ts\n".utf8
-        #expect(try Gzip.decoded(Self.bytes(Self.short), maxBytes: 64).elementsEqual(short))
+        let short = Array("#EXTM3U\n/a.ts\n/a.ts\n".utf8)
+        #expect(try Gzip.decoded(Self.bytes(Self.short), maxBytes: 64) == short)
         #expect(try Gzip.decoded(Self.bytes(Self.long), maxBytes: 1 << 16).elementsEqual(Self.playlist.utf8))
         let stored: [UInt8] = [0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3, 0x61, 0, 1, 2, 0, 0xFD, 0xFF, 0x68, 0x69, 0, 0, 0, 0, 2, 0, 0, 0]
-        #expect(try Gzip.decoded(stored + Self.bytes(Self.short), maxBytes: 64).elementsEqual("hi".utf8 + short))
+        #expect(try Gzip.decoded(stored + Self.bytes(Self.short), maxBytes: 64) == Array("hi".utf8) + short)
     }
 
     @Test func `a result beyond the bound is refused, and a cut document, too`() {

@@ -343,7 +343,8 @@ final class ResourceAnswer {
     private func answerOther(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
         // A general proxy passes errors and successes on. Another status would describe the client's
         // own request.
-        guard fieldRules.of(representation).isSite || [2, 4, 5].contains(representation.status / 100) else {
+        let isPassed = [2, 4, 5].contains(representation.status / 100) && !StatusRules.hasNoContent(representation.status)
+        guard fieldRules.of(representation).isSite || isPassed else {
             let head = ResponseHead(status: representation.status, fields: representation.fields)
             return fail(CacheError(OriginError.status(head), key: reader.key))
         }

@@ -129,6 +129,9 @@ final class ManifestReading {
         case .tooLong: return tooLong(representation)
         case .failed(let error) where error.code == .representationChanged && !isLastRead: return again()
         case .failed(let error): return .failed(error)
+        // The first bytes may have been on the disk.
+        case .complete(let whole) where suspicion(representation) != .named && !mayBegin(whole.bytes, representation):
+            return .bytes(whole.bytes)
         case .complete(let whole):
             let cause = door.cause(key, url: url, generation: generation, request: request)
             version = representation

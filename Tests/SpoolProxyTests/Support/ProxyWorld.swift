@@ -36,11 +36,13 @@ final class ProxyWorld: Sendable {
     ///   - transport: The transport to origins, or nil for the scripted origin's. The world follows
     ///     redirects around it.
     ///   - loop: The loop of that transport, which the proxy shares.
+    ///   - repeatsAsAsked: Whether a refused request is sent once more as its client asked.
     ///   - manifestLanes: The lanes for manifests, or nil for the control lane.
     init(
         _ resources: [VirtualResource] = [], store kind: StoreKind = .memory, directory given: TemporaryDirectory? = nil,
         time: any TimeSource = SystemTime(), silenceTimeout: Nanoseconds? = nil, transport: (any Transport)? = nil,
-        loop: LoopThread? = nil, manifestLanes: [any Mailbox]? = nil, script: @escaping OriginScript = { _, _ in .correct },
+        loop: LoopThread? = nil, repeatsAsAsked: Bool = false, manifestLanes: [any Mailbox]? = nil,
+        script: @escaping OriginScript = { _, _ in .correct },
         configuration change: (inout Configuration) -> Void = { _ in }, options: (inout ProxyOptions) -> Void = { _ in },
         dashboard changeDashboard: (inout DashboardOptions) -> Void = { _ in }
     ) throws {
@@ -51,10 +53,10 @@ final class ProxyWorld: Sendable {
         origin = ScriptedOrigin(
             resources, mailbox: lanes[4], time: time, random: random, silenceTimeout: silenceTimeout, script: script)
         gate = OriginGate(origin)
+        let redirecting = RedirectingTransport(transport ?? gate, privateNames: configuration.security.privateNames)
         var environment = CacheEnvironment(
             time: time, random: random,
-            transport: AsAskedTransport(
-                RedirectingTransport(transport ?? gate, privateNames: configuration.security.privateNames), time: time),
+            transport: repeatsAsAsked ? AsAskedTransport(redirecting, time: time) : redirecting,
             loop: loop, control: lanes[0], indexLane: lanes[1], dataLanes: Array(lanes[2...3]),
             shutDown: { for lane in lanes { lane.shutdown() } })
         if let manifestLanes { environment.manifestLanes = manifestLanes }
