@@ -107,7 +107,7 @@ final class ManifestReading {
             }
             switch begins(reader, representation) {
             case nil: return .wait
-            case false: return .other
+            case false: return suspicion(representation) == .named ? inPathForm ?? .other : .other
             case true: break
             }
             if let length = representation.length, length > limit(representation) { return tooLong(representation) }
