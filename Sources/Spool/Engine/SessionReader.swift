@@ -134,7 +134,7 @@ package final class SessionReader: Sendable {
     /// Whether the origin may have more bytes than the version that the reader found, and was not
     /// asked about them in the last seconds.
     package var mayAskBehindEnd: Bool {
-        session.state.withLock { $0.machine.mayAskBehindEnd(now: session.now) && $0.machine.foundVersion(id) && !$0.machine.awaitedValidation(id) }
+        foundVersion && !wasValidated && session.state.withLock { $0.machine.mayAskBehindEnd(now: session.now) }
     }
 
     /// Whether the reader reads a page that came instead of media, which is passed on as a whole.

@@ -120,7 +120,7 @@ struct FetchEnd {
                     session.readers[index].failure = .origin(error)
                 }
             }
-            actions += session.versionRefused(by: error, to: fetch, at: responseTime)
+            actions += VersionDoubt.refused(&session, by: error, to: fetch, at: responseTime)
         }
         return actions + session.wakeReaders() + session.replan(now: now)
     }

@@ -207,7 +207,10 @@ extension FetchState {
     }
 
     /// Turns a question about the end into a fetch of the bytes behind it.
-    mutating func becomeRest(of generation: GenerationID) { stage = .requested(.bytes(ifRange: generation)) }
+    mutating func becomeRest(of generation: GenerationID) {
+        stage = .requested(.bytes(ifRange: generation))
+        upper = nil
+    }
 
     /// Sets the first offset of a request for the last bytes, once a head shows it: the first byte
     /// of the part, or the one that the request means in the whole.

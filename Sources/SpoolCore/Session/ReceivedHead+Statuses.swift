@@ -17,7 +17,7 @@ extension ReceivedHead {
         if mayReplace(error, fetch, session) { return full(index, length: length.bytes, &session, now: now) }
         passWhole(index, to: asker, representation(length: length.bytes), &session)
         var actions = settleOthers(besides: asker, error, fetch, &session)
-        actions += session.versionRefused(by: error, to: fetch, at: responseTime)
+        actions += VersionDoubt.refused(&session, by: error, to: fetch, at: responseTime)
         if error.isRetryable { session.backOff(after: error, now: now) }
         return actions + session.wakeReaders() + session.replan(now: now)
     }
@@ -56,16 +56,17 @@ extension ReceivedHead {
     }
 }
 
-extension SessionState {
+extension VersionDoubt {
     /// Drops a version that must not answer another request (RFC 9111 §3), once a reader comes that
     /// follows the rules of HTTP caching and was not there when the response came.
-    mutating func dropUsedUp(for index: Int) -> [SessionAction] {
-        let reader = readers[index]
-        guard phase == .ready, let version, version.passReason?.forbidsReuse == true, reader.told == nil, !reader.onlyStored,
-            reader.rules.policy(for: version.representation) == .standard, reader.confirmationsBefore >= version.confirmation,
-            !readers.contains(where: { $0.id != reader.id && ($0.told == version.generation || $0.awaitsOrigin) })
+    static func dropUsedUp(_ session: inout SessionState, for index: Int) -> [SessionAction] {
+        let reader = session.readers[index]
+        guard session.phase == .ready, let version = session.version, version.passReason?.forbidsReuse == true, reader.told == nil,
+            !reader.onlyStored, reader.rules.policy(for: version.representation) == .standard,
+            reader.confirmationsBefore >= version.confirmation,
+            !session.readers.contains(where: { $0.id != reader.id && ($0.told == version.generation || $0.awaitsOrigin) })
         else { return [] }
-        return [.forgotten(version.generation)] + forgetVersion()
+        return [.forgotten(version.generation)] + session.forgetVersion()
     }
 }
 

@@ -52,7 +52,7 @@ struct ReceivedHead {
         if let error = contradiction(outcome, session.ledger) { return contradicted(index, by: error, outcome, &session, now: now) }
         if outcome.bringsBytes {
             session.origin.pagesInARow = 0
-            if isRest(fetch, session) { session.reopenEnd(index) }
+            if isRest(fetch, session) { VersionDoubt.reopenEnd(&session, for: index) }
         }
         if session.version == nil, fetch.storesNothing { passReason = passReason ?? .byRequest }
         switch outcome {
@@ -219,7 +219,7 @@ struct ReceivedHead {
         _ fetch: FetchState, _ version: SessionVersion, length: Int64?, _ session: inout SessionState, now: MonotonicInstant
     ) -> [SessionAction] {
         if fetch.asksEnd, fetch.revalidates == version.generation, length == nil || length == version.representation.length {
-            return session.confirmEnd()
+            return VersionDoubt.confirmedEnd(&session)
         }
         switch (version.representation.length, length) {
         case (nil, let length?) where fetch.start >= length && FetchPlanner.knownEnd(session) == length && length > 0:

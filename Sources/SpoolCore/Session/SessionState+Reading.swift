@@ -36,7 +36,7 @@ extension SessionState {
             readers[index].prepare(response.generation)
             return (.ready(response.generation, response.representation), [])
         }
-        let dropped = dropUsedUp(for: index)
+        let dropped = VersionDoubt.dropUsedUp(&self, for: index)
         if !dropped.isEmpty {
             let (preparation, actions) = waitForVersion(index, withFirstByte, now: now)
             return (preparation, dropped + actions)

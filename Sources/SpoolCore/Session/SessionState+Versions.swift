@@ -40,23 +40,6 @@ extension SessionState {
         return [.representationUpdated]
     }
 
-    /// Handles the refusal of a revalidation: a 410, or a second 404 after `refusalGrace`, removes
-    /// the version (RFC 9111 §4.3.3). A first 404 may come from one server of many, so it only makes
-    /// the version stale.
-    mutating func versionRefused(by error: OriginError, to fetch: FetchState, at time: Timestamp?) -> [SessionAction] {
-        guard let version, ledger.isRefused(by: error, to: fetch) else { return [] }
-        let first = version.representation.refusedAt
-        let isLasting = first.flatMap { first in time.map { $0.nanoseconds.subtractingSaturated(first.nanoseconds) >= Self.refusalGrace } }
-        guard error.isLasting || isLasting == true || !version.representation.isContent else {
-            return first == nil ? time.map { invalidateVersion(refusedAt: $0) } ?? [] : []
-        }
-        return [.gone(version.generation)] + forgetVersion()
-    }
-
-    /// The time after a first 404 from which another one removes the version: 5 minutes, longer than
-    /// a server takes to restart or a new file to reach all servers of a network.
-    private static let refusalGrace = Nanoseconds.seconds(300)
-
     /// Stops serving the version until a response of the origin with bytes takes its place, because
     /// the origin contradicted it once.
     ///
@@ -80,36 +63,13 @@ extension SessionState {
 
     /// Sets the length of the current version, and ends or clips the fetches beyond it.
     ///
-    /// - Parameter byClose: whether the end of a connection shows the length. A second body that ends
-    ///   there confirms it.
+    /// - Parameter byClose: whether the end of a connection shows it. A second such body confirms it.
     mutating func learn(_ length: Int64, byClose: Bool = false) -> [SessionAction] {
         ledger.version?.representation.length = length
         ledger.version?.representation.endsByClose = byClose && ledger.doubtedEnd != length
         let actions = cancelFetches { !$0.isOwn && $0.start >= length && $0.front >= length }
         for index in fetches.indices where !fetches[index].isOwn { fetches[index].upper = min(fetches[index].upper ?? length, length) }
         return [.representationUpdated] + actions
-    }
-
-    /// Handles a 416 to a question about the end: the version is current, and has no more bytes.
-    mutating func confirmEnd() -> [SessionAction] {
-        ledger.confirm()
-        backOff.succeeded()
-        ledger.version?.representation.endsByClose = false
-        return [.representationUpdated]
-    }
-
-    /// Forgets a length that the end of a connection showed, because the origin sends the bytes
-    /// behind it. Readers that have committed to the length end there.
-    mutating func reopenEnd(_ index: Int) {
-        guard let version, let length = version.representation.length else { return }
-        for reader in readers.indices where readers[reader].told == version.generation {
-            readers[reader].end = min(readers[reader].end ?? length, length)
-        }
-        ledger.doubtedEnd = length
-        ledger.version?.representation.length = nil
-        ledger.version?.representation.endsByClose = false
-        ledger.owesUpdate = true
-        fetches[index].becomeRest(of: version.generation)
     }
 
     /// Updates the representation with the fields of this response.

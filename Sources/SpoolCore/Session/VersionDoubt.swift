@@ -1,0 +1,44 @@
+/// Handles doubt about the version: the origin refuses the resource, may have bytes behind the end, or
+/// allowed the response for the readers of its moment only.
+enum VersionDoubt {
+    /// The time after a first 404 from which another one removes the version: 5 minutes, longer than
+    /// a server takes to restart or a new file to reach all servers of a network.
+    private static let refusalGrace = Nanoseconds.seconds(300)
+
+    /// Handles the refusal of a revalidation: a 410, or a second 404 after `refusalGrace`, removes
+    /// the version (RFC 9111 §4.3.3). A first 404 may come from one server of many, so it only makes
+    /// the version stale.
+    static func refused(
+        _ session: inout SessionState, by error: OriginError, to fetch: FetchState, at time: Timestamp?
+    ) -> [SessionAction] {
+        guard let version = session.version, session.ledger.isRefused(by: error, to: fetch) else { return [] }
+        let first = version.representation.refusedAt
+        let passed = first.flatMap { first in time.map { $0.nanoseconds.subtractingSaturated(first.nanoseconds) } }
+        if error.isLasting || passed ?? 0 >= refusalGrace || !version.representation.isContent {
+            return [.gone(version.generation)] + session.forgetVersion()
+        }
+        return first == nil ? time.map { session.invalidateVersion(refusedAt: $0) } ?? [] : []
+    }
+
+    /// Handles a 416 to a question about the end: the version is current, and has no more bytes.
+    static func confirmedEnd(_ session: inout SessionState) -> [SessionAction] {
+        session.ledger.confirm()
+        session.backOff.succeeded()
+        session.ledger.version?.representation.endsByClose = false
+        return [.representationUpdated]
+    }
+
+    /// Forgets a length that the end of a connection showed, because the origin sends the bytes
+    /// behind it. Readers that have committed to the length end there.
+    static func reopenEnd(_ session: inout SessionState, for index: Int) {
+        guard let version = session.version, let length = version.representation.length else { return }
+        for reader in session.readers.indices where session.readers[reader].told == version.generation {
+            session.readers[reader].end = min(session.readers[reader].end ?? length, length)
+        }
+        session.ledger.doubtedEnd = length
+        session.ledger.version?.representation.length = nil
+        session.ledger.version?.representation.endsByClose = false
+        session.ledger.owesUpdate = true
+        session.fetches[index].becomeRest(of: version.generation)
+    }
+}
