@@ -98,7 +98,7 @@ package struct HeadCollector: Sendable {
         let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]).trimmingBlanks()
         let fieldName = HTTPFields.Name(name.headerText)
         // The bytes of a URL stay as they are, whatever their encoding.
-        let isURL = fieldName.text.equalsIgnoringCase("Location") && value.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        let isURL = fieldName == .location && value.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
         fields.append(fieldName, isURL ? value.percentEncoded { $0 > 0x7F } : value.headerText)
         canFold = true
     }

@@ -18,7 +18,10 @@ struct HeadCollectorTests {
     }
 
     private func head(_ text: String) -> ResponseHead? {
-        if case .head(let head) = collect(text) { head } else { nil }
+        guard case .head(var head) = collect(text) else { return nil }
+        // The rows have no length, which the test below is about.
+        head.endsByClose = false
+        return head
     }
 
     @Test(arguments: [
@@ -54,6 +57,13 @@ struct HeadCollectorTests {
 
     @Test func `a control character in a value becomes a space`() {
         #expect(head("HTTP/1.1 200 OK|A: video/mp4\u{1B}]0;owned\u{7}b\u{7F}c\td|")?.fields["A"] == "video/mp4 ]0;owned b c\td")
+    }
+
+    @Test func `a response without length and coding ends with its connection`() {
+        func endsByClose(_ text: String) -> Bool? { if case .head(let head) = collect(text) { head.endsByClose } else { nil } }
+        #expect(endsByClose("HTTP/1.1 200 OK|A: b|") == true)
+        #expect(endsByClose("HTTP/1.1 200 OK|Content-Length: 5|") == false)
+        #expect(endsByClose("HTTP/1.1 200 OK|Transfer-Encoding: chunked|") == false)
     }
 
     @Test func `1xx responses and their fields are skipped`() {

@@ -53,7 +53,7 @@ import Testing
             #expect(short.body == long.body, "\(range ?? "")")
             for _ in 0..<2 { #expect(try player.get(film.target, fields) == short, "\(range ?? "")") }
         }
-        #expect(world.origin.log.entries.count == 1)
+        #expect(world.origin.log.entries.count == 2, "the film, and one question about bytes behind its end")
     }
 
     /// A film of 300 000 bytes of which two parts are stored, the second to its end.

@@ -31,7 +31,11 @@ import Testing
         let lines = ["HTTP/1.1 200 OK\r\n", "X-A: a\rb\0c\r\n", "X-B: plain\r\n", "\r\n"]
         var step = HeadCollector.Step.more
         for line in lines { step = Array(line.utf8).withUnsafeBytes { collector.lineReceived($0) } }
-        #expect(step == .head(ResponseHead(status: 200, fields: ["X-A": "a b c", "X-B": "plain"])))
+        guard case .head(let head) = step else {
+            Issue.record("\(step)")
+            return
+        }
+        #expect(head.status == 200 && head.fields == ["X-A": "a b c", "X-B": "plain"])
     }
 
     @Test(arguments: ["X\r\nY: z", "X Y", "X:", "", "X\0"])

@@ -131,10 +131,10 @@ package final class SessionReader: Sendable {
         session.state.withLock { $0.machine.awaitedValidation(id) }
     }
 
-    /// Whether the origin may have more bytes than the version that the reader found, and was not
-    /// asked about them in the last seconds.
-    package var mayAskBehindEnd: Bool {
-        foundVersion && !wasValidated && session.state.withLock { $0.machine.mayAskBehindEnd(now: session.now) }
+    /// Whether this reader asks the origin for bytes behind the end of the version that it found.
+    /// Nobody asked about them in the last seconds.
+    package func claimEndQuestion() -> Bool {
+        foundVersion && !wasValidated && session.state.withLock { $0.machine.claimEndQuestion(now: session.now) }
     }
 
     /// Whether the reader reads a page that came instead of media, which is passed on as a whole.

@@ -160,19 +160,21 @@ extension LoaderCore {
 
     private func discoveryFailed(_ error: CacheError) {
         if renewIfRefused(error) { return leaveDiscovery(explicitly: false) }
-        switch error.code {
-        case .originMalformed, .unsupportedURL, .store, .storeLocked, .closed:
-            // The error is in Spool's way of fetching and not in the origin's response, so the
-            // player may succeed by itself.
+        if Self.isOfItsOwn(error) {
             report.note(error)
-            fallBack(.trouble(error.code), isLasting: !Self.mayPass(error))
-        default:
-            leaveDiscovery(explicitly: false)
-            // Reported also when another try may succeed, so that the app can see why no bytes
-            // come.
-            if !isEnded { report.note(error) }
-            perform(machine.discoveryFailed(LoadingFailure(error), now: now))
+            return fallBack(.trouble(error.code), isLasting: !Self.mayPass(error))
         }
+        leaveDiscovery(explicitly: false)
+        // Reported also when another try may succeed, so that the app can see why no bytes come.
+        if !isEnded { report.note(error) }
+        perform(machine.discoveryFailed(LoadingFailure(error), now: now))
+    }
+
+    /// Whether an error is in Spool's way of fetching and not in the origin's response, so that the
+    /// player may succeed by itself.
+    private static func isOfItsOwn(_ error: CacheError) -> Bool {
+        if case .notAsked = error.cause as? OriginError { return true }
+        return [.originMalformed, .unsupportedURL, .store, .storeLocked, .closed].contains(error.code)
     }
 
     /// Whether the next try may succeed. A broken connection is not a property of the resource, and

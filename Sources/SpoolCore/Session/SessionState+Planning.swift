@@ -66,7 +66,6 @@ extension SessionState {
             startedAt: now)
         fetch.asksEnd = request.asksEnd
         fetches.append(fetch)
-        if let length = version.representation.length, (request.reader?.position ?? 0) >= length { ledger.endAskedAt = now }
         var ask = OriginAsk(
             lower: request.lower, upper: request.upper,
             ifRange: request.asksEnd ? version.representation.validator.ifRangeValue : nil,

@@ -221,7 +221,7 @@ package struct SessionStateMachine: Sendable {
     package func awaitedValidation(_ id: ReaderID) -> Bool { state.reader(id)?.awaitedOrigin == true }
 
     /// Whether a reader beyond the end of the stored version asks the origin before the end counts.
-    package func mayAskBehindEnd(now: MonotonicInstant) -> Bool { state.ledger.mayAskBehindEnd(now: now) }
+    package mutating func claimEndQuestion(now: MonotonicInstant) -> Bool { state.ledger.claimEndQuestion(now: now) }
 
     /// The version that the reader has committed to, or nil before that.
     package func toldVersion(of id: ReaderID) -> GenerationID? { state.reader(id)?.told }

@@ -111,12 +111,17 @@ struct VersionLedger: Sendable {
         select(by: fetch, head)
     }
 
-    /// Whether a reader beyond the end of the version asks the origin for more bytes. Further readers
-    /// within `endQuestionPause` get the known end.
-    func mayAskBehindEnd(now: MonotonicInstant) -> Bool {
-        guard let version, version.representation.length != nil, !isFinishedDownload else { return false }
+    /// Whether a reader beyond the end of the version asks the origin for more bytes. The first one
+    /// does, and further ones within `endQuestionPause` get the known end.
+    mutating func claimEndQuestion(now: MonotonicInstant) -> Bool {
+        // Without a validator, the answer would be the whole resource.
+        guard let version, version.representation.length != nil, !isFinishedDownload,
+            version.representation.revalidation != Revalidation(entityTag: nil, lastModified: nil)
+        else { return false }
         guard !CacheControl(response: version.representation.fields, isShared: rules.isShared).immutable else { return false }
-        return endAskedAt.map { now - $0 >= Self.endQuestionPause } ?? true
+        if let endAskedAt, now - endAskedAt < Self.endQuestionPause { return false }
+        endAskedAt = now
+        return true
     }
 
     /// Many players ask behind the end at the end of each play. One question in 10 s is often enough

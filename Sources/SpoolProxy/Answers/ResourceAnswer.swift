@@ -402,7 +402,7 @@ final class ResourceAnswer {
     /// so each of them asks.
     private func mayHaveGrown(_ reader: SessionReader) -> Bool {
         guard !isSecondLook, !onlyStored else { return false }
-        return reader.mayAskBehindEnd || (manifests.edge(of: url.text) != nil && reader.foundVersion && !reader.wasValidated)
+        return reader.claimEndQuestion() || (manifests.edge(of: url.text) != nil && reader.foundVersion && !reader.wasValidated)
     }
 
     /// Asks the origin before a stored length counts.

@@ -50,15 +50,19 @@ import Testing
         #expect(try ContentRange(value) == expected)
     }
 
+    @Test func `a last position that counts one too many is corrected`() throws {
+        #expect(try ContentRange("bytes 0-10/10") == Self.part(0, 10, of: 10))
+    }
+
     @Test(arguments: [
         // A last position before the first, a length that does not reach it (RFC 9110 §14.4: must
         // not be recombined).
-        "bytes 5-4/10", "bytes 0-10/10", "bytes 0-10/5", "bytes 0-0/0",
+        "bytes 5-4/10", "bytes 0-10/5", "bytes 0-11/10", "bytes 0-0/0",
         // Another unit, or no unit.
         "seconds 0-1/2", "0-1/2", "bytesx 0-1/2", "",
         "bytes", "bytes ", "bytes 0-1", "bytes 0-1/", "bytes 0/2", "bytes -1/2", "bytes 0-/2", "bytes */*", "bytes *", "bytes /5",
         "bytes=0-1/2", "bytes: 0-1/2", "bytes 0 - 1/2", "bytes 0-1 /2", "bytes 0-1/2 x", "bytes 0-1/2, bytes 0-1/2", "bytes +0-1/2",
-        "bytes 99999999999999999999-1/*", "bytes 0-9223372036854775806/9223372036854775806",
+        "bytes 99999999999999999999-1/*",
         // A first position at or beyond the bound.
         "bytes 1152921504606846976-1152921504606846976/1152921504606846977", "bytes 1152921504606846976-1152921504606846976/*",
         "bytes 9223372036854775307-9223372036854775806/9223372036854775807", "bytes 9223372036854775807-9223372036854775807/*",

@@ -41,7 +41,7 @@ import Testing
         let reader = probe.join(5, 5, wantsBytes: false)
         #expect(probe.prepare(reader) == .wait)
         probe.openEmpty()
-        #expect(probe.starts == [OriginAsk(5, 5 + 2 * MiB)])
+        #expect(probe.starts == [OriginAsk(5, 5 + 2 * MiB, isWindow: true)])
         probe.partial(probe.startedIDs[0], 5, 10, total: 10)
         let preparation = probe.prepare(reader)
         guard case .ready = preparation else { return unexpected(preparation) }

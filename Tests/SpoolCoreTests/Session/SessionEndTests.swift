@@ -124,16 +124,16 @@ import Testing
     @Test func `a reader behind a stored end asks for bytes there once in ten seconds`() {
         let probe = SessionProbe()
         probe.open(length: 1000, stored: [0...999])
-        #expect(probe.machine.mayAskBehindEnd(now: probe.now))
+        #expect(probe.claimsEndQuestion())
         let reader = probe.join(1000, rules: Self.noCache)
         #expect(probe.prepare(reader) == .wait)
         #expect(probe.starts[0].lower == 1000)
         #expect(probe.starts[0].ifRange == "\"v1\"")
         probe.head(probe.startedIDs[0], 416, ["Content-Range": "bytes */1000"])
         guard case .ready = probe.prepare(reader) else { return unexpected(probe.prepare(reader)) }
-        #expect(!probe.machine.mayAskBehindEnd(now: probe.now))
+        #expect(!probe.claimsEndQuestion())
         probe.pass(.seconds(10))
-        #expect(probe.machine.mayAskBehindEnd(now: probe.now))
+        #expect(probe.claimsEndQuestion())
     }
 
     @Test func `another version behind the end is the answer`() {
@@ -151,6 +151,6 @@ import Testing
     @Test func `nothing is asked behind the end of an immutable version`() {
         let probe = SessionProbe()
         probe.open(length: 1000, stored: [0...999], fields: ["ETag": "\"v1\"", "Cache-Control": "immutable"])
-        #expect(!probe.machine.mayAskBehindEnd(now: probe.now))
+        #expect(!probe.claimsEndQuestion())
     }
 }

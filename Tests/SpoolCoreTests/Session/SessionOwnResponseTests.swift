@@ -162,7 +162,7 @@ import Testing
         let reader = probe.join(0)
         probe.openEmpty()
         _ = probe.prepare(reader)
-        #expect(probe.starts == [OriginAsk(0, 2 * MiB)])
+        #expect(probe.starts == [OriginAsk(0, 2 * MiB, isWindow: true)])
         probe.partial(probe.startedIDs[0], 0, 2 * MiB, total: 10 * MiB, fields: ["ETag": "W/\"v1\""])
         #expect(probe.starts.last == OriginAsk(0, nil))
         probe.partial(probe.startedIDs[1], 0, 10 * MiB, total: 10 * MiB, fields: ["ETag": "W/\"v1\""])

@@ -236,9 +236,15 @@ final class SessionProbe {
     }
 }
 
+extension SessionProbe {
+    /// Whether a reader behind the end asks the origin.
+    func claimsEndQuestion() -> Bool { machine.claimEndQuestion(now: now) }
+}
+
 extension OriginAsk {
-    init(_ lower: Int64, _ upper: Int64?, ifRange: String? = nil) {
+    init(_ lower: Int64, _ upper: Int64?, ifRange: String? = nil, isWindow: Bool = false) {
         self.init(lower: lower, upper: upper, ifRange: ifRange)
+        self.isWindow = isWindow
     }
 }
 

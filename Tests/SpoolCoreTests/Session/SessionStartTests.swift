@@ -296,7 +296,7 @@ import Testing
         let reader = probe.join(0)
         probe.openEmpty()
         probe.step(reader)
-        #expect(probe.starts == [OriginAsk(0, 2 * MiB)])
+        #expect(probe.starts == [OriginAsk(0, 2 * MiB, isWindow: true)])
         let first = probe.startedIDs[0]
         probe.partial(first, 0, 2 * MiB, total: 3 * MiB)
         #expect(probe.body(first, 2 * MiB) == 2 * MiB)

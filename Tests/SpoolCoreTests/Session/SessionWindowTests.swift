@@ -65,7 +65,7 @@ import Testing
     @Test func `a seek asks for one short window`() {
         let probe = opened()
         _ = seek(probe, to: 10 * MiB)
-        #expect(probe.starts == [OriginAsk(10 * MiB, 11 * MiB, ifRange: "\"v1\"")])
+        #expect(probe.starts == [OriginAsk(10 * MiB, 11 * MiB, ifRange: "\"v1\"", isWindow: true)])
     }
 
     @Test func `a reader that goes on after a window gets a few KiB, and then everything else`() {
@@ -83,7 +83,7 @@ import Testing
         play(probe, reader, 8 * MiB)
         probe.move(reader, to: 80 * MiB)
         probe.step(reader)
-        #expect(probe.starts.last == OriginAsk(80 * MiB, 81 * MiB, ifRange: "\"v1\""))
+        #expect(probe.starts.last == OriginAsk(80 * MiB, 81 * MiB, ifRange: "\"v1\"", isWindow: true))
     }
 
     @Test func `a short range is requested as a whole`() {
