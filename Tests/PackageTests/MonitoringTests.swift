@@ -6,7 +6,7 @@ struct MonitoringTests {
     @Test(arguments: ["dashboard.json", "alerts.yml"])
     func `a monitoring file names only metrics of the server`(file: String) throws {
         let report = try Self.text("Sources/SpoolDashboard/Pages/StatusReport.swift")
-        let metrics = Set(report.matches(of: /\("(spool_[a-z_]+)", "(?:counter|gauge)"/).map { String($0.1) })
+        let metrics = Set(report.matches(of: /\(\s*"(spool_[a-z_]+)", "(?:counter|gauge)"/).map { String($0.1) })
         #expect(metrics.count > 10)
         let used = Set(try Self.text("packaging/monitoring/\(file)").matches(of: /spool_[a-z_]+/).map { String($0.0) })
         #expect(!used.isEmpty)

@@ -12,7 +12,8 @@ struct VerifyCommand: Command {
         discussion: [
             "Reads every stored byte of the resources, or of all without a URL. The URL of a manifest means its presentation. A '*' in a URL"
                 + " stands for any characters. Damage is a byte that the disk changed after it was written. Players"
-                + " never get it, because Spool compares each byte before its first use. Exits 1 when damaged bytes are left in the store or a resource is not there."
+                + " do not get it: Spool compares stored bytes with their checksums before it sends them for the first time."
+                + " Exits 1 when damaged bytes are left in the store or a resource is not there."
         ],
         operands: .init(usage: "[URL…]", count: 0...CommandSyntax.maxOperands),
         flags: CacheSettings.store + KeySettings.names + [repair, json],

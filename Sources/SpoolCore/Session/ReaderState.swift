@@ -79,6 +79,11 @@ package struct ReaderState: Hashable, Sendable {
         patience.endsSoon = request.endsSoon
     }
 
+    /// Ends the reader at `offset` at the latest.
+    mutating func endNoLater(than offset: Int64) {
+        end = min(end ?? offset, offset)
+    }
+
     /// Whether a reader may use the current version.
     package enum Validation: Hashable, Sendable {
         /// The freshness rules have not been applied to the current version.

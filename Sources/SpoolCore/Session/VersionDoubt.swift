@@ -31,14 +31,10 @@ enum VersionDoubt {
     /// Forgets a length that the end of a connection showed, because the origin sends the bytes
     /// behind it. Readers that have committed to the length end there.
     static func reopenEnd(_ session: inout SessionState, for index: Int) {
-        guard let version = session.version, let length = version.representation.length else { return }
-        for reader in session.readers.indices where session.readers[reader].told == version.generation {
-            session.readers[reader].end = min(session.readers[reader].end ?? length, length)
+        guard let generation = session.version?.generation, let length = session.ledger.forgetEnd() else { return }
+        for reader in session.readers.indices where session.readers[reader].told == generation {
+            session.readers[reader].endNoLater(than: length)
         }
-        session.ledger.doubtedEnd = length
-        session.ledger.version?.representation.length = nil
-        session.ledger.version?.representation.endsByClose = false
-        session.ledger.owesUpdate = true
-        session.fetches[index].becomeRest(of: version.generation)
+        session.fetches[index].becomeRest(of: generation)
     }
 }

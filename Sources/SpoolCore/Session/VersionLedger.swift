@@ -111,6 +111,18 @@ struct VersionLedger: Sendable {
         select(by: fetch, head)
     }
 
+    /// Forgets the length of the version.
+    ///
+    /// - Returns: The length in bytes, or nil if it was unknown.
+    mutating func forgetEnd() -> Int64? {
+        guard var representation = version?.representation, let length = representation.length else { return nil }
+        representation.length = nil
+        representation.endsByClose = false
+        version?.representation = representation
+        (doubtedEnd, owesUpdate) = (length, true)
+        return length
+    }
+
     /// Whether a reader beyond the end of the version asks the origin for more bytes. The first one
     /// does, and further ones within `endQuestionPause` get the known end.
     mutating func claimEndQuestion(now: MonotonicInstant) -> Bool {
