@@ -209,8 +209,12 @@ public final class Preload: Sendable {
         case .failure(let error): failed(error, number)
         case .success(let outcome):
             guard settings.subject == .presentation, number == PresentationPlan.rootNumber else { return arrived(outcome, number) }
-            settings.cache.status(of: key) { [weak self, mailbox = settings.mailbox] found in
-                mailbox.post { [weak self] in self?.arrived(outcome, manifest: found) }
+            // The index has the pin of a manifest whose bytes it has.
+            let (cache, key, mailbox) = (settings.cache, key, settings.mailbox)
+            cache.enterReceived { [weak self] _ in
+                cache.status(of: key) { [weak self] found in
+                    mailbox.post { [weak self] in self?.arrived(outcome, manifest: found) }
+                }
             }
         }
     }

@@ -25,7 +25,12 @@ enum BodyCases {
             "14", "ends a body without length by closing",
             [.follow([.unknownLength(.close, .ignoresRange)]), .get(), .get()],
             answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: #"0-, 100000- if "v1""#
-        ).loader(answers: "the original; the original", stored: "nothing", requests: "0-"),
+        ).on(.socket),
+        OriginCase(
+            "14", "states no length, and another origin than HTTP/1.1 ends the body",
+            [.follow([.unknownLength(.close, .ignoresRange)]), .get(), .get()],
+            answers: "200 0-99999 of v1; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-"
+        ).on([.http, .loader]).loader(answers: "the original; the original", stored: "nothing"),
         OriginCase(
             "14", "resets the connection in a body without length",
             [.follow([.cut(afterBytes: 30_000, .reset, .unknownLength(.close, .ignoresRange)), .correct]), .get()],
