@@ -54,7 +54,7 @@ import Testing
         let live = try scene.get("/v/live.m3u8")
         #expect(live.code != 0 && live.errors.contains("live stream"))
         let file = try scene.get("/s/whole.mp4", ["--variant", "best"])
-        #expect(file.code != 0 && file.errors.contains("no HLS or DASH stream"))
+        #expect(file.code != 0 && file.errors.contains("is not an HLS or DASH stream"))
     }
 
     @Test func `with an output, get copies the manifest itself`() throws {

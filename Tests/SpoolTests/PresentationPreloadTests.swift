@@ -171,7 +171,7 @@ import Testing
             .status(200, fields: ["Content-Type": "video/mp4", "ETag": "\"1\"", "Content-Length": "\(film.count)"], body: film)
         }
         await #expect { try await download("film.mp4", in: world) } throws: {
-            ($0 as? CacheError)?.message.contains("no HLS or DASH stream") == true
+            ($0 as? CacheError)?.message.contains("is not an HLS or DASH stream") == true
         }
         #expect(try await world.cache.status(of: Self.base + "film.mp4")?.isComplete != true)
         await world.cache.close()
