@@ -50,7 +50,7 @@ let fuzzSources = [
         "Fuzz/\($0).swift"
     },
     "SpoolAdoptionTests": ["AdoptionFuzzTests.swift"],
-    "SpoolMediaTests": ["MediaFuzzTests.swift", "Support"],
+    "SpoolMediaTests": ["MediaFuzzTests.swift", "PlannerTests.swift", "Support"],
 ]
 
 let sanitizedSources = ["StressTests": stressSources, "MemoryTests": memorySources, "FuzzTests": fuzzSources]
