@@ -86,6 +86,7 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     /// loaded it already.
     private func learnDuration() {
         Task { [weak self] in
+            // The player reports why an item has no duration. The loader goes on without the rate.
             guard let duration = try? await self?.load(.duration) else { return }
             self?.loader?.durationLearnt(seconds: duration.seconds)
         }

@@ -81,8 +81,8 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
 
     // MARK: Visiting
 
-    /// Calls `verbatim` for each verbatim reference of a line or a quoted string, and `other` for the others and
-    /// for those that it leaves to it.
+    /// Calls `verbatim` for each verbatim reference of a line or a quoted string, and `other` for
+    /// the others and for those that `verbatim` does not take.
     ///
     /// - Parameters:
     ///   - verbatim: Takes the bytes of the text, which are valid until it returns, the role and

@@ -132,7 +132,7 @@ package final class SessionReader: Sendable {
     }
 
     /// Whether this reader asks the origin for bytes behind the end of the version that it found.
-    /// Nobody asked about them in the last seconds.
+    /// One reader does in ten seconds, and the others get the known end.
     package func claimEndQuestion() -> Bool {
         foundVersion && !wasValidated && session.state.withLock { $0.machine.claimEndQuestion(now: session.now) }
     }

@@ -15,6 +15,7 @@ struct StoredManifest: Sendable {
         StoredText.read(status, from: cache) { result in
             done(
                 result.map { text in
+                    // A text that is no manifest has no outline, which is the answer nil.
                     guard let text, let outline = try? StreamOutline.read(text.bytes, at: text.url, variables: variables) else {
                         return nil
                     }

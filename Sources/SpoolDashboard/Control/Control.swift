@@ -1,7 +1,7 @@
 import Spool
 import SpoolSystem
 
-/// What the commands of a running server work on.
+/// The parts of a running server that its commands read and change.
 final class Control: Sendable {
     let cache: MediaCache
     let notices: NoticeBoard

@@ -4,7 +4,8 @@ import SpoolManifests
 import SpoolServer
 import SpoolSystem
 
-/// Routes each request to the proxy's own pages, the fixed origin or the cache, or refuses it. Belongs to one of the proxy's loops.
+/// Routes each request to the proxy's own pages, the fixed origin or the cache, or refuses it.
+/// Belongs to one of the proxy's loops.
 final class ProxyRouter: Handler {
     private let cache: MediaCache
     private let rules: ProxyTargetRules

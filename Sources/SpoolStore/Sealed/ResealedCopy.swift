@@ -35,8 +35,8 @@ package struct ResealedCopy: Sendable {
         self.fileSystem = fileSystem
     }
 
-    /// Copies a run of stored bytes (`ByteRangeSet.nextRun`). Blocks on the disk, so callers run it on the data lane of the
-    /// new generation.
+    /// Copies a run of stored bytes (`ByteRangeSet.nextRun`). Blocks on the disk, so callers run it
+    /// on the data lane of the new generation.
     ///
     /// - Parameter pieces: the pieces of the run in the index.
     /// - Returns: the bytes that do not open.
