@@ -21,8 +21,10 @@ let settings: [SwiftSetting] =
     // Memory that its owner takes back is overwritten (`poison`), in debug builds and in those of tests.
     + (onlyTests == nil ? [] : [.define("SPOOL_TESTS")])
 
-func module(_ name: String, path: String? = nil, exclude: [String] = [], _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: settings)
+func module(
+    _ name: String, path: String? = nil, exclude: [String] = [], resources: [Resource] = [], _ dependencies: [Target.Dependency]
+) -> Target {
+    .target(name: name, dependencies: dependencies, path: path, exclude: exclude, resources: resources, swiftSettings: settings)
 }
 
 // The tests for the thread sanitizer, and the files that they need, by their targets.
@@ -113,7 +115,7 @@ var targets: [Target] = [
 
     // The pages, reports and commands of a program that runs the HTTP door; apps do without
     module(
-        "SpoolDashboard", exclude: ["Pages/Status"],
+        "SpoolDashboard", resources: [.embedInCode("Pages/Status")],
         ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolStore", "SpoolManifests", "Spool", "SpoolAdoption", "SpoolProxy"]),
 
     // The AVFoundation door

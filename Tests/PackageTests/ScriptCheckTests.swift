@@ -1,13 +1,9 @@
 import Foundation
 import Testing
 
-/// The checks that scripts make: generated files, documentation, and the measures of the code.
+/// The checks that scripts make: documentation, and the measures of the code.
 @Suite(.timeLimit(.minutes(20)))
 struct ScriptCheckTests {
-    @Test func `the page in Swift is the one of its HTML, CSS and JavaScript`() throws {
-        try expectSuccess("scripts/pages", "--check")
-    }
-
     /// Plain English, doc comments at every public declaration, and comments that fit.
     @Test func `the measures of the code stay within their limits`() throws {
         try expectSuccess("scripts/measure", "--check")

@@ -54,14 +54,15 @@ final class DashboardPages: OwnPages {
     /// The pages and reports by their names.
     static let pages: [String: Page] = [
         "": Page { pages, _, exchange in exchange.respond(pages.statusPage) },
-        "status.js": script(StatusScript.text),
-        "actions.js": script(ActionsScript.text),
-        "plots.js": script(PlotsScript.text),
-        "demo.js": script(DemoScript.text),
-        "list.js": script(ListScript.text),
-        "events.js": script(EventsScript.text),
-        "live.js": script(LiveScript.text),
-        "icon.svg": Page { _, _, exchange in exchange.respond(Response(200, fields: iconFields, body: .bytes(Array(icon.utf8)))) },
+        "status.css": file(PackageResources.status_css, "text/css; charset=utf-8"),
+        "status.js": script(PackageResources.status_js),
+        "actions.js": script(PackageResources.actions_js),
+        "plots.js": script(PackageResources.plots_js),
+        "demo.js": script(PackageResources.demo_js),
+        "list.js": script(PackageResources.list_js),
+        "events.js": script(PackageResources.events_js),
+        "live.js": script(PackageResources.live_js),
+        "icon.svg": file(PackageResources.icon_svg, "image/svg+xml"),
         "health": Page(isDocumented: true, isOpen: true) { _, _, exchange in
             exchange.respond(Response(200, fields: healthFields, body: .bytes(Array("ok\n".utf8))))
         },
@@ -127,26 +128,27 @@ final class DashboardPages: OwnPages {
         return name[name.index(after: end)...]
     }
 
+    /// The page shows the stored resources and the available tracks, in windows of `api/resources` and
+    /// with the events of `api/events`. It inserts each value of a resource as text, never as markup,
+    /// because origins choose the names.
     private var statusPage: Response {
         var fields = Self.pageFields
         if let demoSwitches = options.demoSwitches {
             fields[.contentSecurityPolicy] = Self.policy + "; connect-src 'self' \(demoSwitches)"
         }
-        return Response(200, fields: fields, body: .bytes(Array(StatusPage.html.description.utf8)))
+        return Response(200, fields: fields, body: .bytes(PackageResources.status_html))
     }
 
-    private static func script(_ text: StaticString) -> Page {
-        Page { _, _, exchange in exchange.respond(Response(200, fields: scriptFields, body: .bytes(Array(text.description.utf8)))) }
+    private static func script(_ bytes: [UInt8]) -> Page { file(bytes, "text/javascript; charset=utf-8") }
+
+    private static func file(_ bytes: [UInt8], _ type: String) -> Page {
+        let fields: HTTPFields = ["Content-Type": type, "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"]
+        return Page { _, _, exchange in exchange.respond(Response(200, fields: fields, body: .bytes(bytes))) }
     }
 
-    /// The page runs its own scripts only, and loads nothing from other hosts.
+    /// The page runs its own scripts and has its own style only, and loads nothing from other hosts.
     private static let policy =
-        "default-src 'self'; style-src 'unsafe-inline'; script-src 'self'; worker-src 'none'; object-src 'none'; base-uri 'none'; "
-        + "form-action 'none'; frame-ancestors 'none'"
-
-    private static let scriptFields: HTTPFields = [
-        .contentType: "text/javascript; charset=utf-8", .cacheControl: "no-cache", .xContentTypeOptions: "nosniff",
-    ]
+        "default-src 'self'; worker-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
     private static let pageFields: HTTPFields = [
         .contentType: "text/html; charset=utf-8",
@@ -159,16 +161,6 @@ final class DashboardPages: OwnPages {
     private static let healthFields: HTTPFields = [
         "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
     ]
-
-    private static let iconFields: HTTPFields = [
-        .contentType: "image/svg+xml", .cacheControl: "max-age=86400", .xContentTypeOptions: "nosniff",
-    ]
-
-    /// An icon of a partly filled bar.
-    private static let icon = """
-        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect y="5" width="16" height="6" rx="3" fill="#bbb"/>\
-        <rect y="5" width="10" height="6" rx="3" fill="#2a7"/></svg>
-        """
 
     private func report(_ exchange: Exchange, _ response: @escaping @Sendable (CacheReport) -> Response) {
         let answer = LoopConfined(exchange)
