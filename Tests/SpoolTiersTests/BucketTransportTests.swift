@@ -89,7 +89,7 @@ import Testing
         base.end(2, .complete)
         #expect(receiver.words.first == "200" && receiver.words.last == "complete")
         #expect(bucket.statistics.hits == 1)
-        #expect(base.cancelled == (status == nil ? [] : [1]), "the answer of the origin is not read")
+        #expect(Set(base.cancelled) == (status == nil ? [] : [1]), "the answer of the origin is not read")
     }
 
     @Test func `a version without a date is not served while the origin is away`() throws {
@@ -107,8 +107,8 @@ import Testing
         var wrong = Self.body
         wrong[5] ^= 1
         #expect(base.offer(2, wrong) == .enough)
-        #expect(receiver.words.isEmpty && !isForBucket(3) && base.request(3).fields[.ifNoneMatch] == nil)
         base.end(2, .cancelled)
+        #expect(receiver.words.isEmpty && !isForBucket(3) && base.request(3).fields[.ifNoneMatch] == nil)
         base.answer(3, 200, Self.fields)
         base.end(3, .complete)
         #expect(receiver.words == ["200", "complete"] && bucket.statistics.damages == 1)
@@ -161,8 +161,9 @@ import Testing
         time.advance(by: BucketAddress.patience - 1)
         #expect(base.urls.count == count)
         time.advance(by: 1)
-        #expect(base.urls.count == count + 1 && !isForBucket(count) && base.cancelled == [count - 1])
+        #expect(base.cancelled == [count - 1])
         base.end(count - 1, .cancelled)
+        #expect(base.urls.count == count + 1 && !isForBucket(count))
         base.answer(count, 200, Self.fields)
         base.end(count, .complete)
         time.advance(by: BucketAddress.patience)

@@ -12,6 +12,7 @@ package final class Bucket: Sendable {
     let time: any TimeSource
     /// The thread on which late answers are noticed.
     let mailbox: any Mailbox
+    private let lateness: LatenessMonitor
     /// The rule that turns a URL into the key of a resource.
     let keyPolicy: KeyPolicy
     /// The rules by which a version is used while its origin is away. The cache may prefer its own
@@ -45,6 +46,7 @@ package final class Bucket: Sendable {
         rules = UseRules(policy: .standard, isShared: isShared)
         self.time = time
         self.mailbox = mailbox
+        lateness = LatenessMonitor(time: time, mailbox: mailbox)
     }
 
     /// Sets the receivers of events, and of resources that may have to be uploaded.
@@ -67,6 +69,13 @@ package final class Bucket: Sendable {
     func record(_ event: BucketEvent) { record(.tier(event)) }
 
     // MARK: From the transport
+
+    /// Sends a request to the bucket itself, which has `BucketAddress.patience` to serve.
+    func ask(_ request: OriginRequest, _ attempt: some BucketAttempt) -> any Transfer {
+        attempt.ask.keep(wire.start(request, receiver: attempt))
+        lateness.add(attempt.ask, BucketAddress.patience)
+        return attempt.ask
+    }
 
     /// Returns what is known of the object of a resource, or `.skip` while the bucket rests.
     func lookup(_ key: ResourceKey) -> BucketLedger.Lookup {

@@ -2,7 +2,7 @@ package import SpoolCore
 
 /// One request that a bucket may answer: which server is asked next, and whose answer counts.
 ///
-/// A pure state machine; `BucketTransfer` sends the requests. The bucket is asked for the object's
+/// A pure state machine; `BucketPolicy` sends the requests. The bucket is asked for the object's
 /// description first. Then the origin confirms the version: it gets the reader's own request with
 /// `If-None-Match`. A 304 lets the bucket send the bytes; any other answer is the answer. When the
 /// origin can't be reached or fails, the bucket sends a version that may be used stale, as the
@@ -12,18 +12,14 @@ package import SpoolCore
 package struct BucketFetch: Sendable {
     private enum State: Equatable {
         /// The bucket was asked for the last bytes of the object. → looking, confirming, copying,
-        /// origin
+        /// decided
         case looking(further: Bool)
-        /// The origin was asked whether it still has this version. → copying, origin, over
+        /// The origin was asked whether it still has this version. → copying, decided
         case confirming(BucketManifest)
-        /// The bucket was asked for the bytes of the range. → answered, origin
+        /// The bucket was asked for the bytes of the range. → decided
         case copying(BucketManifest, ByteRange)
-        /// The reader has a head, and bytes of the bucket. → over
-        case answered
-        /// The answer of the origin is the reader's. → over
-        case origin
-        /// The reader got the end.
-        case over
+        /// The reader has the head of the bucket's answer, or gets the origin's answer.
+        case decided
     }
 
     /// The consequence of an event.
@@ -41,8 +37,6 @@ package struct BucketFetch: Sendable {
         case askOrigin(Trouble?)
         /// Pass the origin's answer on.
         case pass
-        /// End the request: the reader has bytes of the bucket, and gets no further ones.
-        case fail(Trouble)
     }
 
     /// The reason why the bucket did not serve.
@@ -126,7 +120,7 @@ package struct BucketFetch: Sendable {
         guard head.status == 304 else {
             let step = originFailed(.status(head.status), rules, now: now)
             if step != .pass { return step }
-            state = .origin
+            state = .decided
             return .pass
         }
         // A 304 about another version contradicts itself. The plain request clears it up.
@@ -174,7 +168,7 @@ package struct BucketFetch: Sendable {
     /// - Returns: The head for the reader, or nil if the chunk came too late.
     package mutating func firstChunkVerified() -> ResponseHead? {
         guard case .copying(let manifest, let range) = state else { return nil }
-        state = .answered
+        state = .decided
         var fields = answerFields
         fields[.contentLength] = "\(range.count)"
         guard asked.contains(.range) else { return ResponseHead(status: 200, fields: fields) }
@@ -182,22 +176,12 @@ package struct BucketFetch: Sendable {
         return ResponseHead(status: 206, fields: fields)
     }
 
-    /// The bucket failed, or sent something else than what was stored.
-    package mutating func bucketFailed(_ trouble: Trouble) -> Step {
-        switch state {
-        case .looking, .copying: return askOrigin(trouble)
-        case .answered:
-            state = .over
-            return .fail(trouble)
-        case .confirming, .origin, .over: return .nothing
-        }
-    }
+    /// The bucket failed, or sent something else than what was stored, before its first verified
+    /// chunk.
+    package mutating func bucketFailed(_ trouble: Trouble) -> Step { waitsForBucket ? askOrigin(trouble) : .nothing }
 
     private mutating func askOrigin(_ trouble: Trouble?) -> Step {
-        state = .origin
+        state = .decided
         return .askOrigin(trouble)
     }
-
-    /// The reader got the end of its answer.
-    package mutating func ended() { state = .over }
 }
