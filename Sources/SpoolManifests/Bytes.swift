@@ -63,6 +63,19 @@ extension [UInt8] {
     func begins(with text: StaticString, at start: Int) -> Bool {
         text.withUTF8Buffer { text in withUnsafeBytes { $0.begins(with: UnsafeRawBufferPointer(text), at: start) } }
     }
+
+    /// Whether the bytes from `start` on begin with `other`.
+    func begins(with other: [UInt8], at start: Int) -> Bool {
+        withUnsafeBytes { bytes in other.withUnsafeBytes { bytes.begins(with: $0, at: start) } }
+    }
+
+    /// Appends a part of other bytes. A slice of them would be counted as an owner.
+    ///
+    /// - Precondition: The part is inside of `other`.
+    mutating func append(_ other: [UInt8], from lower: Int, to upper: Int) {
+        precondition(0 <= lower && lower <= upper && upper <= other.count, "the part leaves the bytes")
+        other.withUnsafeBytes { append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[lower..<upper])) }
+    }
 }
 
 extension ArraySlice<UInt8> {
@@ -74,9 +87,9 @@ extension ArraySlice<UInt8> {
 
     /// The bytes without spaces and tabs at both ends.
     var trimmed: ArraySlice<UInt8> {
-        var result = self
-        while let first = result.first, first.isBlank { result = result.dropFirst() }
-        while let last = result.last, last.isBlank { result = result.dropLast() }
-        return result
+        var lower = startIndex, upper = endIndex
+        while lower < upper, self[lower].isBlank { lower += 1 }
+        while lower < upper, self[upper - 1].isBlank { upper -= 1 }
+        return self[lower..<upper]
     }
 }

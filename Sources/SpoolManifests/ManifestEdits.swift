@@ -44,7 +44,7 @@ package struct ManifestEdits: Hashable, Sendable {
 
     /// The place of a text among all, which is that of the last one where both are equal.
     private mutating func place(of text: [UInt8]) -> Range<Int> {
-        if let last = edits.last?.text, last.count == text.count, texts[last].elementsEqual(text) { return last }
+        if let last = edits.last?.text, last.count == text.count, texts.begins(with: text, at: last.lowerBound) { return last }
         let start = texts.count
         texts += text
         return start..<texts.count
@@ -66,8 +66,8 @@ package struct ManifestEdits: Hashable, Sendable {
             guard edit.span.lowerBound >= position, edit.span.upperBound <= bytes.count else {
                 throw ParseError(offset: edit.span.lowerBound, expected: "edits of the document, apart or one inside another")
             }
-            result += bytes[position..<edit.span.lowerBound]
-            result += texts[edit.text]
+            result.append(bytes, from: position, to: edit.span.lowerBound)
+            result.append(texts, from: edit.text.lowerBound, to: edit.text.upperBound)
             outer = edit
         }
         result += bytes[(outer?.span.upperBound ?? 0)...]

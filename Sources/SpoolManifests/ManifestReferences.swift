@@ -62,8 +62,10 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
 
     private mutating func append(_ span: Range<Int>, _ form: Form, text: UInt32) {
         // Neighbours have the same form nearly always.
-        let isSame = forms.last.map { $0.base === form.base && $0.role == form.role && $0.syntax == form.syntax } ?? false
-        if !isSame { forms.append(form) }
+        let last = forms.count - 1
+        if last < 0 || forms[last].base !== form.base || forms[last].role != form.role || forms[last].syntax != form.syntax {
+            forms.append(form)
+        }
         entries.append(
             Entry(lower: UInt32(span.lowerBound), upper: UInt32(span.upperBound), form: UInt32(forms.count - 1), text: text))
     }

@@ -139,7 +139,8 @@ package struct HLSPlaylist {
     {
         guard !value.isEmpty else { return }
         let span = value.startIndex..<value.endIndex
-        guard value.has(.openBrace) || !value.isASCII else {
+        let isPlain = value.withUnsafeBytes { $0.firstIndex(outside: 0x00...0x7F, orOf: .openBrace, from: 0) == nil }
+        if isPlain {
             return contents.references.appendVerbatim(span, base: base, role: role, syntax: syntax)
         }
         // A player fails at a variable that is not defined, so there is nothing to resolve.

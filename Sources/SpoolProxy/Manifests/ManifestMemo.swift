@@ -72,7 +72,7 @@ struct ManifestMemo {
 
     /// Returns the result for a cause, and marks its entry as used.
     mutating func result(for cause: Cause) -> Result? {
-        guard let index = entries.lastIndex(where: { $0.cause == cause }) else { return others[cause] }
+        guard let index = entries.indices.last(where: { entries[$0].cause == cause }) else { return others[cause] }
         if index < entries.count - 1 { entries.append(entries.remove(at: index)) }
         return entries.last.map { .rewritten($0) }
     }
@@ -93,10 +93,12 @@ struct ManifestMemo {
     ///
     /// - Returns: False for an entry whose work began before that of one here, and ended late.
     mutating func insert(_ entry: Entry) -> Bool {
-        guard !entries.contains(where: { $0.cause.key == entry.cause.key && $0.work > entry.work }) else { return false }
-        entries.removeAll { $0.cause.key == entry.cause.key && $0.cause.generation != entry.cause.generation }
+        // By indices: a copy of an entry would count its owners, and there are many entries.
+        let same = entries.indices.filter { entries[$0].cause.key == entry.cause.key }
+        guard !same.contains(where: { entries[$0].work > entry.work }) else { return false }
+        for index in same.reversed() where entries[index].cause.generation != entry.cause.generation { entries.remove(at: index) }
         entries.append(entry)
-        var bytes = entries.reduce(0) { $0 + $1.heldBytes }
+        var bytes = entries.indices.reduce(0) { $0 + entries[$1].heldBytes }
         while entries.count > 1, entries.count > Self.capacity || bytes > Self.capacityBytes {
             bytes -= entries.removeFirst().heldBytes
         }
@@ -107,7 +109,7 @@ struct ManifestMemo {
     ///
     /// - Complexity: One look-up for each of the manifests.
     func parents(of url: URLHash) -> [ResourceKey] {
-        entries.reversed().filter { $0.children.contains(url) }.map(\.cause.key)
+        entries.indices.reversed().filter { entries[$0].children.contains(url) }.map { entries[$0].cause.key }
     }
 }
 

@@ -6,7 +6,7 @@ import SpoolSystem
 /// Different URLs can have one hash. So it only suits tables where that costs at most a question to
 /// an origin. It differs from process to process.
 struct URLHash: Hashable {
-    private let value: UInt64
+    let value: UInt64
 
     /// The hash of an absolute URL.
     init(_ url: String) {
