@@ -24,8 +24,8 @@ extension SQLiteStore {
             let (written, named, directories) = files.open.takeUnsynced()
             let contents = durability.use { durability in
                 PointContents(
-                    files: written, named: (durability.inherited + named).map { ($0, files.path(of: $0)) }, directories: directories,
-                    root: layout.root, fileSystem: fileSystem)
+                    files: written, of: files.open, named: (durability.inherited + named).map { ($0, files.path(of: $0)) },
+                    directories: directories, root: layout.root, fileSystem: fileSystem)
             }
             guard index.hasChanges || !contents.isEmpty else { return nil }
             index.beginPoint()
@@ -67,7 +67,7 @@ extension SQLiteStore {
             try index.finishPoint()
             durability.use { $0.point = nil }
             // The handles hold locks on files that may have to be deleted.
-            contents.release()
+            files.open.releaseSynced()
             files.unlinkLeftBehind()
             fillReserve()
         } catch {
@@ -87,7 +87,7 @@ extension SQLiteStore {
             return durability.point?.contents
         }
         guard let abandoned else { return }
-        files.open.putBack(abandoned.files, abandoned.directories)
+        files.open.putBack(abandoned.directories)
     }
 
     /// Removes the pieces whose bytes could not be synced. Returns the remaining spans of their
@@ -113,20 +113,16 @@ extension SQLiteStore {
 
 /// The contents of a durable point, and the result of its sync.
 final class PointContents: Sendable {
-    /// Empty after `release`.
-    var files: [(file: DataFileID, handle: any FileHandle)] { state.withLock { $0.files } }
+    private let files: [GenerationID]
+    /// Has the handles of `files` until the point ends or a file is retired.
+    private let open: OpenDataFiles
     /// Files of an earlier process, and files whose handles were beyond the limit. They are opened
     /// only for the sync.
     let named: [(file: DataFileID, path: String)]
     let directories: [String]
     private let root: String
     private let fileSystem: any FileSystem
-    private let state: Locked<State>
-
-    private struct State {
-        var files: [(file: DataFileID, handle: any FileHandle)]
-        var result = Result()
-    }
+    private let state = Locked(Result())
 
     struct Result {
         /// False until the sync has ended.
@@ -138,51 +134,44 @@ final class PointContents: Sendable {
     }
 
     init(
-        files: [(DataFileID, any FileHandle)], named: [(DataFileID, String)], directories: [String], root: String,
+        files: [GenerationID], of open: OpenDataFiles, named: [(DataFileID, String)], directories: [String], root: String,
         fileSystem: any FileSystem
     ) {
-        state = Locked(State(files: files.map { (file: $0.0, handle: $0.1) }))
+        self.files = files
+        self.open = open
         self.named = named
         self.directories = directories
         self.root = root
         self.fileSystem = fileSystem
     }
 
-    /// Releases the handles.
-    func release() {
-        let files = state.withLock { state in
-            defer { state.files = [] }
-            return state.files
-        }
-        withExtendedLifetime(files) {}
-    }
-
     var isEmpty: Bool { files.isEmpty && named.isEmpty && directories.isEmpty }
 
-    var result: Result { state.withLock { $0.result } }
+    var result: Result { state.withLock { $0 } }
 
     func synchronize() {
         var result = Result(isSynced: true)
-        let files = files
         // Write-back starts for all files first. The disk then writes them in parallel, and the
         // first commit of the file system's journal covers the others.
-        for (_, handle) in files { handle.startWriteback() }
-        for (file, handle) in files {
-            do throws(SystemError) { try handle.synchronize(full: false) } catch { result.failed[file.generation] = error }
+        for generation in files { open.handleToSync(generation)?.startWriteback() }
+        for generation in files {
+            do throws(SystemError) { try open.handleToSync(generation)?.synchronize(full: false) } catch {
+                result.failed[generation] = error
+            }
         }
         do throws(SystemError) {
             for (file, path) in named {
                 // A file that can't be opened is tried again later. A file that can't be written
                 // has lost the bytes that were not on disk.
-                guard let handle = try open(path) else { continue }
+                guard let handle = try handle(at: path) else { continue }
                 do throws(SystemError) { try handle.synchronize(full: false) } catch { result.failed[file.generation] = error }
             }
             for directory in directories { try synchronize(directory: directory) }
         } catch { result.trouble = error }
-        state.withLock { $0.result = result }
+        state.withLock { $0 = result }
     }
 
-    private func open(_ path: String) throws(SystemError) -> (any FileHandle)? {
+    private func handle(at path: String) throws(SystemError) -> (any FileHandle)? {
         guard try fileSystem.status(path) != nil else { return nil }
         do throws(SystemError) { return try fileSystem.open(path, .readWrite) } catch {
             if error.meansMissing { return nil }

@@ -87,6 +87,26 @@ import Testing
         for sample in samples.prefix(20) + samples.suffix(20) { #expect(try spans(later, sample) == .of(0..<10)) }
     }
 
+    @Test(arguments: [false, true])
+    func `a file removed during a durable point takes no room any more`(isSynced: Bool) throws {
+        let disk = MemoryDisk()
+        let store = try SQLiteStore.simulated(on: disk)
+        let before = disk.openHandleCount
+        _ = try film.store([0..<1000], of: store.makeGeneration(), in: store)
+        let path = try #require(try store.lookup(film.key).flatMap { store.filePath(of: $0) })
+        let point = try #require(try store.beginDurablePoint())
+        if isSynced { point.synchronize() }
+        #expect(try store.remove(film.key))
+        #expect(try disk.status(path) == nil && disk.openHandleCount == before)
+        // The point covers the others.
+        _ = try song.store([0..<10], of: store.makeGeneration(), in: store)
+        point.synchronize()
+        #expect(store.finish(point).failure == nil)
+        try store.makeDurable()
+        let later = try SQLiteStore.simulated(on: disk.powerLoss(random: SeededRandom(seed: 7)), bootID: "second boot")
+        #expect(try spans(later, song) == .of(0..<10))
+    }
+
     /// Tests changes, kills and power cuts at each point of a life in which commits fall into
     /// durable points.
     @Test(arguments: Seeds.list(count: 4))

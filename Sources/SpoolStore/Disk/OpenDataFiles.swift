@@ -29,6 +29,8 @@ final class OpenDataFiles: Sendable {
         var handles: [GenerationID: OpenHandle] = [:]
         var sweepsAt = OpenDataFiles.sweepThreshold
         var unsynced: [GenerationID: (file: DataFileID, handle: any FileHandle)] = [:]
+        /// The files of the durable point under way.
+        var syncing: [GenerationID: (file: DataFileID, handle: any FileHandle)] = [:]
         /// Files with unsynced bytes whose handles are not kept. The durable point opens them again
         /// to sync them.
         var unsyncedByName: [GenerationID: DataFileID] = [:]
@@ -169,15 +171,19 @@ final class OpenDataFiles: Sendable {
 
     // MARK: Retiring
 
-    /// Marks a generation as retired if it is open. Its bytes need no sync any more.
+    /// Marks a generation as retired if it is open. Its bytes need no sync any more, neither by the
+    /// next durable point nor by the one under way.
+    ///
+    /// The handle of a durable point would keep the file and its room until the point ends. Nothing
+    /// counts that room, so the store would exceed its quota.
     func retire(_ generation: GenerationID) {
-        let handle = state.withLock { state in
+        let handles = state.withLock { state in
             state.files[generation]?.isRetired = true
             state.unsyncedByName[generation] = nil
-            return state.unsynced.removeValue(forKey: generation)?.handle
+            return (state.unsynced.removeValue(forKey: generation), state.syncing.removeValue(forKey: generation))
         }
         // Released outside the lock. This may also release the lock on the file.
-        withExtendedLifetime(handle) {}
+        withExtendedLifetime(handles) {}
     }
 
     /// Marks every open generation as retired, including those that were not committed yet.
@@ -186,9 +192,10 @@ final class OpenDataFiles: Sendable {
             for generation in state.files.keys { state.files[generation]?.isRetired = true }
             defer {
                 state.unsynced = [:]
+                state.syncing = [:]
                 state.unsyncedByName = [:]
             }
-            return state.unsynced
+            return (state.unsynced, state.syncing)
         }
         withExtendedLifetime(handles) {}
     }
@@ -243,25 +250,39 @@ final class OpenDataFiles: Sendable {
     }
 
     /// Returns the files and directories that a durable point has to sync, and counts them as
-    /// synced.
-    func takeUnsynced() -> (files: [(DataFileID, any FileHandle)], named: [DataFileID], directories: [String]) {
+    /// synced. ``handleToSync(_:)`` has the handles of `files`.
+    func takeUnsynced() -> (files: [GenerationID], named: [DataFileID], directories: [String]) {
         state.withLock { state in
             defer {
+                state.syncing = state.unsynced
                 state.unsynced = [:]
                 state.unsyncedByName = [:]
                 state.newDirectories = []
             }
             return (
-                state.unsynced.sorted { $0.key < $1.key }.map { ($0.value.file, $0.value.handle) },
-                state.unsyncedByName.values.sorted { $0.generation < $1.generation }, state.newDirectories.sorted()
+                state.unsynced.keys.sorted(), state.unsyncedByName.values.sorted { $0.generation < $1.generation },
+                state.newDirectories.sorted()
             )
         }
     }
 
+    /// Returns the handle that the durable point under way syncs, or nil for a retired file.
+    func handleToSync(_ generation: GenerationID) -> (any FileHandle)? { state.withLock { $0.syncing[generation]?.handle } }
+
+    /// Releases the handles of a durable point that ends.
+    func releaseSynced() {
+        let handles = state.withLock { state in
+            defer { state.syncing = [:] }
+            return state.syncing
+        }
+        withExtendedLifetime(handles) {}
+    }
+
     /// Enters the files and directories again that a durable point could not sync.
-    func putBack(_ files: [(DataFileID, any FileHandle)], _ directories: [String]) {
+    func putBack(_ directories: [String]) {
         state.withLock { state in
-            for (file, handle) in files { state.unsynced[file.generation] = (file, handle) }
+            state.unsynced.merge(state.syncing) { $1 }
+            state.syncing = [:]
             state.newDirectories.formUnion(directories)
         }
     }
@@ -325,6 +346,7 @@ final class OpenDataFiles: Sendable {
         state.withLock { state in
             state.isClosed = true
             state.unsynced = [:]
+            state.syncing = [:]
             state.unsyncedByName = [:]
         }
     }
