@@ -66,6 +66,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let sqlite: [Target.Dependency] = ["CSQLite"]
 let cryptography: [Target.Dependency] = ["COpenSSL"]
 let curl: [Target.Dependency] = ["CCurl"]
+let compression: [Target.Dependency] = ["CZlib"]
 let defaultTransport: [Target.Dependency] = ["SpoolOrigin"]
 // The double, see below.
 let avFoundation: [Target.Dependency] = ["AVFoundation"]
@@ -76,6 +77,7 @@ let privacyFiles: (excluded: [String], resources: [Resource]) = ([], [.copy("Pri
 let sqlite: [Target.Dependency] = []
 let cryptography: [Target.Dependency] = []
 let curl: [Target.Dependency] = []
+let compression: [Target.Dependency] = []
 let defaultTransport: [Target.Dependency] = ["SpoolOrigin", "SpoolURLSession"]
 let avFoundation: [Target.Dependency] = []
 #endif
@@ -110,7 +112,7 @@ var targets: [Target] = [
 
     // The HTTP door
     module("SpoolServer", ["SpoolCore", "SpoolLibc", "SpoolSystem"]),
-    module("SpoolManifests", ["SpoolCore"]),
+    module("SpoolManifests", ["SpoolCore"] + compression),
     module("SpoolProxy", ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolManifests", "Spool"]),
 
     // The pages, reports and commands of a program that runs the HTTP door; apps do without
@@ -188,7 +190,7 @@ var targets: [Target] = [
 ]
 
 #if os(Linux)
-// On Apple's systems SQLite and CryptoKit come with the SDK and URLSession is the transport.
+// On Apple's systems SQLite, zlib and CryptoKit come with the SDK and URLSession is the transport.
 targets += [
     .systemLibrary(
         name: "CSQLite", pkgConfig: "sqlite3",
@@ -199,6 +201,9 @@ targets += [
     .systemLibrary(
         name: "COpenSSL", pkgConfig: "libcrypto",
         providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(
+        name: "CZlib", pkgConfig: "zlib",
+        providers: [.apt(["zlib1g-dev"])]),
     // A test double of the classes that the AVFoundation door uses; no product. It makes
     // `canImport(AVFoundation)` true.
     .target(

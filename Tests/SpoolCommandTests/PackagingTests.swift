@@ -45,7 +45,7 @@ struct PackagingTests {
         let files = components.flatMap { component in
             [component["name"] as? String] + ((component["properties"] as? [[String: String]]) ?? []).map { $0["value"] }
         }.compactMap { $0 }
-        for library in ["libsqlite3.so", "libcurl.so", "libcrypto.so", "libc.so"] {
+        for library in ["libsqlite3.so", "libcurl.so", "libcrypto.so", "libz.so", "libc.so"] {
             #expect(files.contains { $0.hasPrefix(library) }, "\(library)")
         }
         #expect(files.contains("swift-runtime"))
