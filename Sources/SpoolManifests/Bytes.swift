@@ -71,9 +71,9 @@ extension [UInt8] {
 
     /// Appends a part of other bytes. A slice of them would be counted as an owner.
     ///
-    /// - Precondition: The part is inside of `other`.
-    mutating func append(_ other: [UInt8], from lower: Int, to upper: Int) {
-        precondition(0 <= lower && lower <= upper && upper <= other.count, "the part leaves the bytes")
+    /// - Throws: `ParseError` for a part outside of `other`.
+    mutating func append(_ other: [UInt8], from lower: Int, to upper: Int) throws(ParseError) {
+        guard 0 <= lower, lower <= upper, upper <= other.count else { throw ParseError(offset: lower, expected: "a part of the bytes") }
         other.withUnsafeBytes { append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[lower..<upper])) }
     }
 }

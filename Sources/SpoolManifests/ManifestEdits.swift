@@ -66,8 +66,8 @@ package struct ManifestEdits: Hashable, Sendable {
             guard edit.span.lowerBound >= position, edit.span.upperBound <= bytes.count else {
                 throw ParseError(offset: edit.span.lowerBound, expected: "edits of the document, apart or one inside another")
             }
-            result.append(bytes, from: position, to: edit.span.lowerBound)
-            result.append(texts, from: edit.text.lowerBound, to: edit.text.upperBound)
+            try result.append(bytes, from: position, to: edit.span.lowerBound)
+            try result.append(texts, from: edit.text.lowerBound, to: edit.text.upperBound)
             outer = edit
         }
         result += bytes[(outer?.span.upperBound ?? 0)...]
