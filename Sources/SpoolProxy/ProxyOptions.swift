@@ -43,6 +43,8 @@ public struct ProxyOptions: Sendable {
     package var fronts: FrontProxies?
     /// The most connections of one client of the network, or nil for the server's own bound.
     package var connectionsPerClient: Int?
+    /// The most memory of manifests for one client of the network, in bytes.
+    package var manifestBytesOfClient = ManifestRoom.bytesOfClient
     /// The listening socket that the process inherited, or nil to open one at the address.
     var inheritedListener: Int32?
 

@@ -166,7 +166,9 @@ public final class ProxyServer: LoopbackEndpoint {
         serverOptions.onResponse = options.onResponse.map { Self.recorder($0, rules) }
         let place = ProxyPlace(prefix: prefix, loops: loops.map(\.times)) { [rules] in rules.proxied($0, prefix: prefix) }
         let pages = ownPages?(place)
-        let manifests = ManifestDoor(cache: cache, rules: rules, prefix: prefix, names: guards.names, wallNow: serverOptions.wallNow)
+        let manifests = ManifestDoor(
+            cache: cache, rules: rules, prefix: prefix, names: guards.names, bytesOfClient: options.manifestBytesOfClient,
+            wallNow: serverOptions.wallNow)
         let strangers = Strangers(cache: cache, pages: pages, isExpected: options.fronts != nil, site: rules.fixedOrigin)
         // Without a token, each path has a meaning already.
         let visits = options.token == nil || site != nil ? nil : ProxyVisits()

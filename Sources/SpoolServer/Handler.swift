@@ -47,6 +47,9 @@ package final class Exchange: @unchecked Sendable {
     /// The responder for further requests that differ in their range only. Set it before `respond`,
     /// for a GET without a body.
     package var rangeResponder: (any RangeResponder)?
+    /// An object that lives until the response was sent or the client left: the owner of memory
+    /// that the body counts for.
+    package var held: AnyObject?
 
     init(_ request: RequestHead, bodySink: (any BodySink)?, on connection: Connection, loop: EventLoop) {
         self.bodySink = bodySink

@@ -98,7 +98,9 @@ final class ResourceAnswer {
         if options.request.onlyIfCached { options.mode = .onlyStored } else if options.request.noStore { options.mode = .doNotStore }
         self.manifests = manifests
         if let key {
-            manifest = ManifestReading(door: manifests, url: url.text, key: key, request: request) { [relay] in relay.wake() }
+            manifest = ManifestReading(door: manifests, url: url.text, key: key, request: request, client: exchange.client) { [relay] in
+                relay.wake()
+            }
             manifest?.adjust(&options)
         }
         self.options = options
@@ -245,8 +247,12 @@ final class ResourceAnswer {
             manifest = nil
             return false
         case .again: readAgain(reader)
-        case .manifest(let entry): answer(ManifestResponse(entry, of: representation, request: exchange.request), reader)
-        case .bytes(let bytes): answer(ManifestResponse(bytes, of: representation, request: exchange.request), reader)
+        case .manifest(let entry):
+            exchange.held = entry.claim
+            answer(ManifestResponse(entry, of: representation, request: exchange.request), reader)
+        case .bytes(let bytes):
+            exchange.held = manifest?.claim
+            answer(ManifestResponse(bytes, of: representation, request: exchange.request), reader)
         case .elsewhere(let path): answer(Response(302, fields: fieldRules.error([.location: path])))
         case .failed(let error): fail(error)
         }

@@ -37,6 +37,7 @@ final class ManifestDoor: Sendable {
     /// The cache, which has the parts of presentations.
     let cache: MediaCache
     let lanes: ManifestLanes
+    private let room: ManifestRoom
     private let names: Pseudonyms
     private let trust: ReferenceTrust
     private let memory = Locked(Memory())
@@ -77,8 +78,15 @@ final class ManifestDoor: Sendable {
         }
     }
 
-    init(cache: MediaCache, rules: ProxyTargetRules, prefix: String, names: Pseudonyms, wallNow: @escaping @Sendable () -> Timestamp) {
+    /// Creates the memory of a proxy.
+    ///
+    /// - Parameter bytesOfClient: The most memory of manifests for one client of the network.
+    init(
+        cache: MediaCache, rules: ProxyTargetRules, prefix: String, names: Pseudonyms, bytesOfClient: Int = ManifestRoom.bytesOfClient,
+        wallNow: @escaping @Sendable () -> Timestamp
+    ) {
         self.cache = cache
+        room = ManifestRoom(bytesOfClient: bytesOfClient)
         lanes = ManifestLanes(cache.environment.manifestLanes)
         self.rules = rules
         self.prefix = prefix
@@ -174,13 +182,16 @@ final class ManifestDoor: Sendable {
         }
     }
 
-    /// Returns the text of a version, which all its readers collect together.
-    func text(_ key: ResourceKey, at url: String, _ generation: GenerationID, length: Int64?, limit: Int) -> SharedText {
+    /// Returns the text of a version, which all its readers collect together. The first one's
+    /// client has the memory of it.
+    func text(
+        _ key: ResourceKey, at url: String, _ generation: GenerationID, length: Int64?, limit: Int, for client: [UInt8]?
+    ) -> SharedText {
         let id = TextID(key: key, url: url, generation: generation, limit: limit)
         return memory.withLock { memory in
             if let text = memory.texts[id]?.text { return text }
             memory.texts = memory.texts.filter { $0.value.text != nil }
-            let text = SharedText(at: url, length: length, limit: limit)
+            let text = SharedText(at: url, length: length, limit: limit, claim: ManifestRoom.Claim(on: room, for: client))
             memory.texts[id] = WeakText(text: text)
             return text
         }
@@ -193,13 +204,14 @@ final class ManifestDoor: Sendable {
     ///
     /// - Parameters:
     ///   - isCoded: Whether the text may be in gzip.
+    ///   - claim: The memory of the text.
     ///   - wake: Called, on any thread, when the work ends, unless it has ended at once.
     func begin(
-        _ text: WholeText, isCoded: Bool, _ cause: ManifestMemo.Cause, wake: @escaping @Sendable () -> Void
+        _ text: WholeText, isCoded: Bool, _ cause: ManifestMemo.Cause, _ claim: ManifestRoom.Claim, wake: @escaping @Sendable () -> Void
     ) -> ManifestWork {
         let small = ManifestLimits.onLoop, number = memory.withLock { $0.memo.beginWork() }
         if text.bytes.count <= small.maxBytes {
-            let result = rewrite(text, isCoded: isCoded, cause, ManifestReader(limits: small), number)
+            let result = rewrite(text, isCoded: isCoded, cause, claim, ManifestReader(limits: small), number)
             guard case .beyondLimit = result else { return ManifestWork(result) }
         }
         let (work, isNew) = memory.withLock { memory in
@@ -211,7 +223,7 @@ final class ManifestDoor: Sendable {
         work.onEnd(wake)
         guard isNew else { return work }
         lanes.post { [self] in
-            let result = rewrite(text, isCoded: isCoded, cause, reader, number)
+            let result = rewrite(text, isCoded: isCoded, cause, claim, reader, number)
             memory.withLock { memory in
                 memory.works[cause] = nil
                 memory.memo.keep(result, for: cause)
@@ -223,7 +235,8 @@ final class ManifestDoor: Sendable {
 
     /// Reads and rewrites a manifest.
     private func rewrite(
-        _ text: WholeText, isCoded: Bool, _ cause: ManifestMemo.Cause, _ reader: ManifestReader, _ number: Int
+        _ text: WholeText, isCoded: Bool, _ cause: ManifestMemo.Cause, _ claim: ManifestRoom.Claim, _ reader: ManifestReader,
+        _ number: Int
     ) -> ManifestMemo.Result {
         let found: ManifestContents?, bytes: [UInt8]
         do throws(ParseError) {
@@ -236,6 +249,7 @@ final class ManifestDoor: Sendable {
         do throws(ParseError) {
             var entry = try entry(bytes, contents, cause, reader)
             entry.work = number
+            entry.claim = claim.another(bytes: entry.heldBytes)
             memory.withLock { memory in
                 guard memory.memo.insert(entry) else { return }
                 memory.variables.keep(entry)

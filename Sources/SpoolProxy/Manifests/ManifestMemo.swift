@@ -41,6 +41,8 @@ struct ManifestMemo {
         /// Whether renditions were left out because the network is away. Such a manifest is for one
         /// answer.
         var isReduced = false
+        /// The memory of the entry, which counts until it leaves the memo and its answers are sent.
+        var claim: ManifestRoom.Claim?
         /// The number of the work that made the entry. Later work has a higher number.
         var work = 0
 

@@ -36,11 +36,15 @@ final class ManifestReading {
     private let key: ResourceKey
     private let request: RequestHead
     private let directives: DeliveryDirectives
+    /// The name of the client, or nil for one that is not counted.
+    private let client: [UInt8]?
     private let wake: @Sendable () -> Void
     /// Whether the URL is that of a manifest, or was one before.
     let isExpected: Bool
     /// The text, while it is collected, and the number of its bytes that the reader has taken.
     private var text: (shared: SharedText, position: Int)?
+    /// The memory of the text, if it is collected.
+    var claim: ManifestRoom.Claim? { text?.shared.claim }
     /// The work on the whole text.
     private var work: (text: WholeText, work: ManifestWork)?
     /// The version that the answer has, once its text is whole. The answer needs no further byte
@@ -57,12 +61,17 @@ final class ManifestReading {
 
     /// Creates a reading.
     ///
-    /// - Parameter wake: Called, on any thread, when a `.wait` is over.
-    init(door: ManifestDoor, url: String, key: ResourceKey, request: RequestHead, wake: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - client: The name of the client, or nil for one that is not counted.
+    ///   - wake: Called, on any thread, when a `.wait` is over.
+    init(
+        door: ManifestDoor, url: String, key: ResourceKey, request: RequestHead, client: [UInt8]?, wake: @escaping @Sendable () -> Void
+    ) {
         self.door = door
         self.url = url
         self.key = key
         self.request = request
+        self.client = client
         self.wake = wake
         began = door.wallNow()
         directives = DeliveryDirectives(url: url)
@@ -114,7 +123,7 @@ final class ManifestReading {
             reader.markTold()
             self.generation = generation
             let shared = door.text(
-                key, at: cause.url, generation, length: representation.length, limit: limit(representation))
+                key, at: cause.url, generation, length: representation.length, limit: limit(representation), for: client)
             text = (shared, 0)
         }
         return collect(reader, representation)
@@ -135,7 +144,7 @@ final class ManifestReading {
         case .complete(let whole):
             let cause = door.cause(key, url: url, generation: generation, request: request)
             version = representation
-            work = (whole, door.begin(whole, isCoded: isCoded(representation), cause, wake: wake))
+            work = (whole, door.begin(whole, isCoded: isCoded(representation), cause, shared.claim, wake: wake))
             return resume(reader, representation)
         }
     }

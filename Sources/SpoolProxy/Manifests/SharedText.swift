@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolManifests
 import SpoolStore
 import SpoolSystem
 
@@ -14,7 +15,7 @@ final class SharedText: Sendable {
         /// More bytes are on their way.
         case wait
         case complete(WholeText)
-        /// The resource has more bytes than the bound.
+        /// The resource has more bytes than the bound, or than the room of its client.
         case tooLong
         case failed(CacheError)
     }
@@ -23,6 +24,7 @@ final class SharedText: Sendable {
     private static let bytesAtOnce = 512 << 10
 
     private struct State {
+        let claim: ManifestRoom.Claim
         var bytes: [UInt8] = []
         var whole: WholeText?
         /// Whether the last bytes came from the origin.
@@ -44,10 +46,13 @@ final class SharedText: Sendable {
             let count = bytes.count + new.count
             if count > bytes.capacity, count > bytesAtOnce { bytes.reserveCapacity(max(limit, count)) }
             bytes += new
+            claim.grow(by: new.count)
             self.isFromOrigin = isFromOrigin
         }
     }
 
+    /// The memory of the text.
+    let claim: ManifestRoom.Claim
     private let url: String
     private let limit: Int
     private let state: Locked<State>
@@ -58,10 +63,12 @@ final class SharedText: Sendable {
     ///   - url: The URL of the manifest.
     ///   - length: The length of the text, if it is known. It makes room at once.
     ///   - limit: The most bytes.
-    init(at url: String, length: Int64?, limit: Int) {
+    ///   - claim: The memory of the text, without bytes.
+    init(at url: String, length: Int64?, limit: Int, claim: ManifestRoom.Claim) {
         self.url = url
         self.limit = limit
-        var state = State()
+        self.claim = claim
+        var state = State(claim: claim)
         state.bytes.reserveCapacity(length.map { min(Int($0), limit) } ?? 0)
         self.state = Locked(state)
     }
@@ -80,7 +87,8 @@ final class SharedText: Sendable {
             }
             if let whole { return .complete(whole) }
             if isReading { return .wait }
-            if count > limit { return .tooLong }
+            // A small text costs less than the refusal of it.
+            if count > limit || (count > ManifestLimits.onLoop.maxBytes && claim.isBeyondRoom) { return .tooLong }
             if let (range, error) = takeLost() { reader.reportLost(range, error ?? .corrupt(reader.key, range)) }
             reader.advance(by: count - position, fromOrigin: isFromOrigin)
             position = count

@@ -100,6 +100,36 @@ private final class HeldLane: Mailbox {
         #expect(lane.postedCount == 1 && origin.count(of: Self.url) == 1)
     }
 
+    @Test func `a client whose manifests fill its room gets further large ones as they came, and others do not`() throws {
+        let lane = HeldLane(), text = Self.playlist(3_000), small = Self.playlist(10)
+        lane.release()
+        let origin = DocumentOrigin(
+            Dictionary(
+                uniqueKeysWithValues: ["a", "b", "c", "small"].map { name in
+                    let text = name == "small" ? small : text
+                    return ("https://origin.example/v/\(name).m3u8", .init(text, fields: ["Cache-Control": "max-age=60"]))
+                }))
+        let world = try ProxyWorld(
+            transport: origin, manifestLanes: [lane],
+            options: { options in
+                options.token = "t0ken"
+                options.fronts = FrontProxies()
+                options.manifestBytesOfClient = 2 * text.utf8.count
+            })
+        defer { world.stop() }
+        func isRewritten(_ name: String, for client: String) throws -> Bool {
+            let answer = try world.get("/t0ken/https/origin.example/v/\(name).m3u8", ["X-Forwarded-For": client])
+            let original = name == "small" ? small : text
+            #expect(answer.status == 200)
+            #expect([original, original.replacing("https://cdn.", with: "/t0ken/_spool/child/https/cdn.")].contains(answer.text))
+            return answer.text != original
+        }
+        #expect(try isRewritten("a", for: "198.51.100.7"))
+        #expect(try !isRewritten("b", for: "198.51.100.7"))
+        for name in ["a", "small"] { #expect(try isRewritten(name, for: "198.51.100.7"), "\(name)") }
+        #expect(try isRewritten("c", for: "198.51.100.8"))
+    }
+
     @Test func `a new version does not wait behind an old one`() throws {
         let lanes = [HeldLane(), HeldLane()], old = Self.playlist(5_000), new = Self.playlist(5_000, version: 1)
         let (world, origin) = try Self.world(old, lanes)
