@@ -124,11 +124,12 @@ private struct AsAsked: AttemptPolicy {
     }
 
     mutating func headReceived(_ head: ResponseHead, of attempt: Int, others: Set<Int>) -> AttemptStep {
-        guard let refusal else { return firstHead(head) }
+        guard refusal != nil else { return firstHead(head) }
         let isServed = (200...299).contains(head.status)
         // Without the condition, only a validator says whether a part continues the stored version.
-        let step: AttemptStep.Decision = head.status == 206 && !isComparable(head) ? .finish(Self.end(after: refusal)) : .pass(head)
-        return AttemptStep(step, effect: { [note] in note(.repeated(isServed: isServed)) })
+        var head = head
+        head.omitsCondition = true
+        return AttemptStep(.pass(head), effect: { [note] in note(.repeated(isServed: isServed)) })
     }
 
     private mutating func firstHead(_ head: ResponseHead) -> AttemptStep {
@@ -141,12 +142,8 @@ private struct AsAsked: AttemptPolicy {
     }
 
     func ended(_ end: TransferEnd, of attempt: Int, others: Set<Int>) -> AttemptStep {
-        AttemptStep(.finish(refusal.map { $0.status == 200 ? end : Self.end(after: $0) } ?? end))
-    }
-
-    /// The end of a request whose repetition brought nothing.
-    private static func end(after refusal: ResponseHead) -> TransferEnd {
-        .failed(refusal.status == 200 ? .representationChanged : .status(refusal))
+        // The repetition of a refused request brought nothing.
+        AttemptStep(.finish(refusal.flatMap { $0.status == 200 ? nil : .failed(.status($0)) } ?? end))
     }
 
     /// Whether a response may be about the change alone. Credentials, rates and servers that are
@@ -162,11 +159,5 @@ private struct AsAsked: AttemptPolicy {
     /// Whether a response is of the version that the condition names.
     private func isOfVersion(_ head: ResponseHead) -> Bool {
         head.fields[.entityTag] == ifRange || head.fields[.lastModified] == ifRange
-    }
-
-    /// Whether a part has a validator that the receiver compares with that of the condition.
-    private func isComparable(_ head: ResponseHead) -> Bool {
-        guard let ifRange, !head.fields.contains(.entityTag) else { return true }
-        return !ifRange.hasSuffix("\"") && head.fields.contains(.lastModified)
     }
 }

@@ -77,6 +77,25 @@ import Testing
         #expect(answer.status == 206 && answer.body == Self.film.bytes(50_000..<60_000))
     }
 
+    @Test(arguments: [412, 403, 501])
+    func `a part without a validator is the answer of an origin that refuses If-Range, and joins no stored byte`(status: Int) throws {
+        let other = VirtualResource.film(seed: 2)
+        let world = try ProxyWorld(
+            [Self.film], repeatsAsAsked: true,
+            script: { request, _ in
+                guard request.fields[.ifRange] == nil else { return .status(status) }
+                guard request.fields[.range]?.hasPrefix("bytes=50000-") == true else { return .correct }
+                return .status(206, fields: ["Content-Range": "bytes 50000-59999/100000"], body: other.bytes(50_000..<60_000))
+            })
+        defer { world.stop() }
+        #expect(try world.get(Self.film.target, ["Range": "bytes=1000-1999"]).body == Self.film.bytes(1_000..<2_000))
+        for _ in 0..<2 {
+            let answer = try world.get(Self.film.target, ["Range": "bytes=50000-59999"])
+            #expect(answer.status == 206 && answer.body == other.bytes(50_000..<60_000))
+            #expect(answer["Content-Range"] == "bytes 50000-59999/100000" && answer["ETag"] == nil)
+        }
+    }
+
     @Test func `a manifest is asked for without a range`() throws {
         let url = "https://origin.example/a.m3u8"
         let origin = DocumentOrigin([url: .init("#EXTM3U\n#EXTINF:4,\n/a.ts\n#EXT-X-ENDLIST\n")])

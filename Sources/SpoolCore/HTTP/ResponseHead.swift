@@ -12,6 +12,9 @@ public struct ResponseHead: Hashable, Sendable {
     /// Whether the end of the connection ends the body (RFC 9112 §6.3, item 8). A transport that
     /// does not know reports false.
     package var endsByClose = false
+    /// Whether a transport left the condition of the request out, because the origin refuses it. A
+    /// part without a validator then says nothing about its version.
+    package var omitsCondition = false
 
     /// Creates a head.
     public init(status: Int, fields: HTTPFields, url: String? = nil) {

@@ -108,7 +108,8 @@ struct ReceivedHead {
         }
         let candidate = representation(length: total)
         let actions = adopt(
-            candidate, servedUpper: served.upperBound, beginsAtZero: fetch.start == 0, index, isConditional: fetch.isConditional, &session)
+            candidate, servedUpper: served.upperBound, beginsAtZero: fetch.start == 0, index,
+            isConditional: fetch.isConditional && !head.omitsCondition, &session)
         // `adopt` may have ended other fetches, which changes the index of this one. It may also
         // have ended this one, by a length that ends before its bytes.
         guard let index = session.index(of: fetch.id) else { return actions + session.wakeReaders() + session.replan(now: now) }
