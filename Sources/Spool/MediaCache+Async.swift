@@ -62,13 +62,6 @@ extension MediaCache {
         return try await withCheckedContinuation { continuation in remove(key) { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Removes every resource and every pin from the cache. Readers end with `.removed`.
-    ///
-    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`.
-    public func removeAll() async throws(CacheError) {
-        try await withCheckedContinuation { continuation in removeAll { continuation.resume(returning: $0) } }.get()
-    }
-
     /// Makes everything durable and releases every lock on the store. Call it before the system
     /// suspends the process.
     ///

@@ -1,20 +1,44 @@
-package import SpoolCore
+extension MediaCache {
+    /// The limits on stored bytes. They begin with those of the configuration.
+    ///
+    /// ```swift
+    /// cache.limits.quotaBytes = 300_000_000
+    /// ```
+    ///
+    /// A change takes effect at once: resources beyond the limits are evicted, and each eviction is
+    /// an event `.evicted` with its cause. A resource in use keeps the read-ahead that it began
+    /// with. A limit below its least value counts as that value: 1 byte, 1 resource, 1 nanosecond.
+    /// Callable on any thread. Two threads that change different limits at the same time may lose
+    /// one of the changes.
+    public var limits: StorageLimits {
+        get { engine.limits.current }
+        set { engine.change(newValue.raisedToLeast) }
+    }
+
+    /// Sets the limits of an open cache.
+    ///
+    /// - Throws: `.configuration` if a limit allows nothing. Nothing changes then.
+    package func setLimits(_ new: StorageLimits) throws(CacheError) {
+        try new.validate()
+        engine.change(new)
+    }
+}
 
 extension StorageLimits {
-    /// Returns the limits of a cache at this moment.
-    package static func current(of cache: MediaCache) -> StorageLimits { cache.engine.limits.current }
-
-    /// Sets the limits of an open cache. Resources beyond them are evicted at once.
-    ///
-    /// A resource in use keeps the read-ahead that it began with.
-    /// - Throws: `.configuration` if a limit allows nothing. Nothing changes then.
-    package func apply(to cache: MediaCache) throws(CacheError) { try cache.engine.change(self) }
+    /// These limits, with each value at least the least that `validate()` accepts.
+    fileprivate var raisedToLeast: StorageLimits {
+        var limits = self
+        limits.quotaBytes = quotaBytes.map { max(1, $0) }
+        limits.maximumAge = maximumAge.map { max(.nanoseconds(1), $0) }
+        limits.maximumCount = maximumCount.map { max(1, $0) }
+        limits.minimumFreeBytes = minimumFreeBytes.map { max(1, $0) }
+        return limits
+    }
 }
 
 extension Engine {
     /// Sets the limits, and evicts what is beyond them.
-    fileprivate func change(_ new: StorageLimits) throws(CacheError) {
-        try new.validate()
+    fileprivate func change(_ new: StorageLimits) {
         limits.set(new)
         evictor.limitsChanged()
         ageTimer.start(for: self)

@@ -189,15 +189,6 @@ public final class MediaCache: Sendable {
         }
     }
 
-    /// Ends all sessions, and removes all resources and pins from the store.
-    package func removeAll(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
-        for session in engine.sessions.withLock({ $0.removeAll() }) { session.end(.removed) }
-        onIndexLane(nil, done) { [store, downloadRunner] () throws(StoreError) in
-            try store.removeAll()
-            downloadRunner.forgetAll()
-        }
-    }
-
     /// Returns the state that the players of this cache share, and makes it at the first call.
     package func playerDoor<Door: PlayerDoor>(make: () -> Door) -> Door { playerDoor.door(make: make) }
 

@@ -49,15 +49,6 @@ extension MediaCache {
         try reader(for: url.absoluteString, key: key, options: options)
     }
 
-    /// Fetches the beginning of a resource, as ``preload(_:_:variant:key:priority:options:)`` does
-    /// for text.
-    public func preload(
-        _ url: URL, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey? = nil,
-        priority: ReadPriority = .prefetch, options: ReadOptions = ReadOptions()
-    ) throws(CacheError) -> Preload {
-        try preload(url.absoluteString, amount, variant: variant, key: key, priority: priority, options: options)
-    }
-
     /// Returns the key of a URL in this cache, by the `keyPolicy` of the configuration.
     ///
     /// - Throws: `.unsupportedURL` if `url` is not an absolute `http` or `https` URL.

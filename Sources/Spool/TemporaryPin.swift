@@ -5,7 +5,8 @@ import SpoolSystem
 ///
 /// Use it while an app plays or hands out stored bytes and the end of that use is not known. The
 /// pin is not persisted, and is independent of `MediaCache.pin(_:)`: a resource that the app pinned
-/// stays pinned. A removal by command removes the resource all the same.
+/// stays pinned. `MediaCache.clear()` keeps the resource. A removal by name and
+/// `eraseEverything()` remove it all the same.
 public final class TemporaryPin: Sendable {
     /// The key of the resource.
     public let key: ResourceKey

@@ -99,22 +99,28 @@ struct RunningServer {
 
     // MARK: Commands
 
-    /// The result of a removal: the number of resources and of bytes.
+    /// The result of a removal: the number of resources and of bytes, and of those that stay.
     struct Outcome {
-        var removed: Int64
-        var bytes: Int64
+        var removed: Int64 = 0
+        var bytes: Int64 = 0
+        var kept: Int64 = 0
+        var keptBytes: Int64 = 0
 
         mutating func add(_ other: Outcome) {
-            removed += other.removed
-            bytes += other.bytes
+            for count in [\Self.removed, \.bytes, \.kept, \.keptBytes] {
+                self[keyPath: count] = self[keyPath: count].addingSaturated(other[keyPath: count])
+            }
         }
     }
 
     /// Removes a resource from the store.
     func remove(_ key: ResourceKey) throws -> Outcome { try outcome(of: "remove?key=\(key.string.percentEncoded)") }
 
-    /// Removes all resources from the store.
-    func removeAll() throws -> Outcome { try outcome(of: "remove-all") }
+    /// Removes all resources except downloads and pins.
+    func clear() throws -> Outcome { try outcome(of: "clear") }
+
+    /// Removes everything from the store.
+    func eraseEverything() throws -> Outcome { try outcome(of: "erase-everything") }
 
     /// Pins or unpins a key.
     ///
@@ -167,7 +173,8 @@ struct RunningServer {
         guard let removed = answer["removed"]?.integer, let bytes = answer["bytes"]?.integer else {
             throw incomprehensible
         }
-        return Outcome(removed: removed, bytes: bytes)
+        return Outcome(
+            removed: removed, bytes: bytes, kept: answer["kept"]?.integer ?? 0, keptBytes: answer["keptBytes"]?.integer ?? 0)
     }
 
     /// Sends one command and returns the answer. Throws the server's reason when it refuses.

@@ -183,21 +183,8 @@ package struct KeyRotation: Sendable {
                 role.lastOutdated = last ?? role.lastOutdated
                 role.keys = role.keys?.with(previous: nil)
             }
-            removeDamagedIndexes()
+            store.removeDamagedIndexes()
             return true
-        }
-    }
-
-    /// Unlinks the indexes that were set aside. They are sealed with the removed key: an attacker
-    /// with that key could read from them which resources were stored. No other key opens them.
-    private func removeDamagedIndexes() {
-        for number in 1...StoreOpening.damagedIndexLimit {
-            let path = store.layout.damagedIndex(number: number)
-            for name in [path] + StoreLayout.indexCompanionSuffixes.map({ path + $0 }) {
-                do throws(SystemError) { try store.fileSystem.unlink(name) } catch {
-                    if !error.meansMissing { store.options.onRecovery(.fileLeftBehind(path: name, error)) }
-                }
-            }
         }
     }
 }

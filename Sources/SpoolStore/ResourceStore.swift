@@ -151,7 +151,7 @@ public protocol ResourceStore: AnyObject, Sendable {
 
     /// Keeps a text about the past of the cache with the index. Index call.
     ///
-    /// `removeAll` leaves it. An index that is set aside takes it with it.
+    /// `removeAll` removes it. An index that is set aside takes it with it.
     func setHistory(_ text: String) throws(StoreError)
 
     /// Returns the entries of the list of downloads, in any order, at most
@@ -198,8 +198,9 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// Removes a resource from the index, then unlinks its file. Returns false when there was none.
     func remove(_ key: ResourceKey) throws(StoreError) -> Bool
 
-    /// Removes every resource and every pin, and retires the open generations that were not
-    /// committed yet.
+    /// Removes every resource, pin and download, and the history, and retires the open generations
+    /// that were not committed yet. Afterwards no file of the store contains a removed key, URL or
+    /// title.
     func removeAll() throws(StoreError)
 
     /// Returns up to `limit` resources with keys after `key`, in the order of the keys' bytes

@@ -63,4 +63,17 @@ extension SQLiteStore {
         }
         options.onRecovery(.indexDamaged(reason: message))
     }
+
+    /// Unlinks the indexes that were set aside. They contain which resources were stored: in an
+    /// encrypted store, for an attacker with the key of that time.
+    func removeDamagedIndexes() {
+        for number in 1...StoreOpening.damagedIndexLimit {
+            let path = layout.damagedIndex(number: number)
+            for name in [path] + StoreLayout.indexCompanionSuffixes.map({ path + $0 }) {
+                do throws(SystemError) { try fileSystem.unlink(name) } catch {
+                    if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: name, error)) }
+                }
+            }
+        }
+    }
 }

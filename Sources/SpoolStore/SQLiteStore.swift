@@ -216,8 +216,8 @@ package final class SQLiteStore: ResourceStore {
         }
     }
 
-    /// Removes everything. On a full disk, unlinks the files first, so that the index has space to
-    /// enter the removal.
+    /// Removes everything, indexes that were set aside and the log of the index included. On a full
+    /// disk, unlinks the files first, so that the index has space to enter the removal.
     package func removeAll() throws(StoreError) {
         let next = numbers.next
         do throws(StoreError) { try removeAll(below: next) } catch {
@@ -233,6 +233,8 @@ package final class SQLiteStore: ResourceStore {
             try index.removeAll()
             files.open.retireAll()
             files.unlinkDataFiles(below: next)
+            removeDamagedIndexes()
+            try IndexRotation(index).emptyLog()
         }
     }
 

@@ -240,6 +240,22 @@ struct StoreCommandTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `rm --all keeps pinned resources and prints their bytes, and rm --everything removes them`(withServer: Bool) throws {
+        let scene = try FilmScene(["/a.mp4", "/b.mp4"])
+        let server = withServer ? try scene.serve() : nil
+        defer { server?.send(SIGKILL) }
+        _ = try scene.run("pin", scene.url("/a.mp4"))
+        #expect(try scene.run("rm", "-n", "--all").lines.last?.hasPrefix("would keep 1 resource (") == true)
+        let all = try scene.run("rm", "--all")
+        #expect(all.code == 0 && all.lines.first?.hasPrefix("removed 1 resource (") == true, "\(all.text)")
+        #expect(all.lines.last?.hasPrefix("kept 1 resource (") == true && all.text.contains("'spool rm --everything'"), "\(all.text)")
+        #expect(try scene.listed() == ["/a.mp4"])
+        let everything = try scene.run("rm", "--everything")
+        #expect(everything.code == 0 && everything.lines.count == 1 && everything.text.hasPrefix("removed 1 resource ("), "\(everything.text)")
+        #expect(try scene.listed().isEmpty)
+    }
+
     @Test func `rm --all empties the store and counts the resources`() throws {
         let scene = try Scene()
         _ = try scene.run("get", scene.url, "--range", "0-99")

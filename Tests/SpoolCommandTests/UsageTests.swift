@@ -113,6 +113,7 @@ struct UsageTests {
         Mistake(words: ["serve", "--pace-streams"], names: "'pace-streams' was removed"),
         Mistake(words: ["rm"], names: "--all"),
         Mistake(words: ["rm", "--all", "http://127.0.0.1/a"], names: "--all"),
+        Mistake(words: ["rm", "--all", "--everything"], names: "--everything"),
         Mistake(words: ["play", "http://127.0.0.1/a", "--player", "browser"], names: "--player"),
         Mistake(words: ["serve"], names: "SPOOL_LISTEN", variables: ["SPOOL_LISTEN": "nowhere"]),
         Mistake(words: ["serve"], names: "SPOOL_QUOTA", variables: ["SPOOL_QUOTA": "0"]),

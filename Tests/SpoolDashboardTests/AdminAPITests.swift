@@ -26,13 +26,30 @@ import Testing
             ["Authorization": "Bearer command", "Sec-Fetch-Site": "same-origin"],
         ]
         for fields in refused {
-            let answer = try post(world.connect(), "/_spool/api/remove-all", fields)
+            let answer = try post(world.connect(), "/_spool/api/erase-everything", fields)
             #expect(answer.status == 403, "\(fields): \(answer.text)")
             #expect(answer["X-Content-Type-Options"] == "nosniff", "\(fields)")
         }
-        let done = try post(world.connect(), "/_spool/api/remove-all", ["Authorization": "Bearer command"])
+        let done = try post(world.connect(), "/_spool/api/erase-everything", ["Authorization": "Bearer command"])
         #expect(done.status == 200 && done.text == #"{"removed":0,"bytes":0}"#)
         #expect(done["X-Content-Type-Options"] == "nosniff")
+    }
+
+    @Test func `clear keeps pinned resources and counts them, and erase-everything takes them`() throws {
+        let (film, song) = (VirtualResource.film(), VirtualResource.film(name: "song.mp4"))
+        let world = try ProxyWorld([film, song], dashboard: { $0.commandToken = "command" })
+        defer { world.stop() }
+        let fields: HTTPFields = ["Authorization": "Bearer command"]
+        for resource in [film, song] {
+            _ = try world.get(resource.target)
+            try world.wait(for: resource.url) { $0.isComplete && $0.fetches == 0 }
+        }
+        _ = try post(world.connect(), "/_spool/api/pin?key=\(film.url)", fields)
+        let cleared = try post(world.connect(), "/_spool/api/clear", fields)
+        #expect(cleared.text.hasPrefix(#"{"removed":1,"bytes":"#) && cleared.text.contains(#""kept":1,"keptBytes":"#), "\(cleared.text)")
+        #expect(try post(world.connect(), "/_spool/api/erase-everything", fields).text.hasPrefix(#"{"removed":1,"bytes":"#))
+        #expect(try post(world.connect(), "/_spool/api/clear", fields).text == #"{"removed":0,"bytes":0,"kept":0,"keptBytes":0}"#)
+        #expect(try post(world.connect(), "/_spool/api/remove-all", fields).status == 404, "an earlier program keeps what it meant to remove")
     }
 
     @Test func `an unknown command and a missing key are refused`() throws {
@@ -89,6 +106,6 @@ import Testing
     @Test func `without a command token every command is refused`() throws {
         let world = try ProxyWorld()
         defer { world.stop() }
-        #expect(try post(world.connect(), "/_spool/api/remove-all", ["Authorization": "Bearer "]).status == 405)
+        #expect(try post(world.connect(), "/_spool/api/clear", ["Authorization": "Bearer "]).status == 405)
     }
 }

@@ -102,7 +102,7 @@ import Testing
         for _ in 0..<20 { try film.store([0..<10], of: store.makeGeneration(), in: store) }
         try lay(["data/ab/\(Self.hash)/7.mp4"])
         try store.removeAll()
-        try expectEverything("rm --all")
+        try expectEverything("rm --everything")
         #expect(try POSIXFileSystem().status("\(disk.root)/data/ab/\(Self.hash)/7.mp4") == nil, "an orphan of the store is removed")
         try store.close()
     }

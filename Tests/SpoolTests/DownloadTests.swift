@@ -190,7 +190,7 @@ import Testing
             try await download(resource, in: world) { $0 == .running }
         }
         #expect(try await world.cache.downloads.remove(film.url))
-        try await world.cache.removeAll()
+        try await world.cache.eraseEverything()
         #expect(try await world.cache.downloads.list().isEmpty)
         await world.cache.close()
         let next = try EngineWorld([film, song], store: openStore())

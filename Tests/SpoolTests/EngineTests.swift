@@ -227,7 +227,7 @@ import Testing
         for call in [
             { _ = try await bench.cache.status(of: key) }, { _ = try await bench.cache.resources() },
             { _ = try await bench.cache.totalSizeBytes() }, { _ = try await bench.cache.remove(key) },
-            { try await bench.cache.removeAll() }, { _ = try bench.reader() },
+            { try await bench.cache.clear() }, { try await bench.cache.eraseEverything() }, { _ = try bench.reader() },
         ] as [() async throws -> Void] {
             let error = await #expect(throws: CacheError.self) { try await call() }
             #expect(error?.code == .closed)

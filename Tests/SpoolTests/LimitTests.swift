@@ -86,6 +86,21 @@ import Testing
 
     // MARK: Limits that change
 
+    @Test func `a limit below its least value counts as that value, so a slider at zero empties the cache`() async throws {
+        let world = try EngineWorld(songs, time: time)
+        try await play(songs[0], world)
+        world.cache.limits.quotaBytes = 0
+        #expect(world.cache.limits.quotaBytes == 1)
+        try await eventually("nothing was left") { try await world.cache.totalSizeBytes() == 0 }
+        #expect(causes(world) == [.quota])
+        world.cache.limits.maximumCount = -1
+        world.cache.limits.minimumFreeBytes = .min
+        world.cache.limits.maximumAge = .seconds(-1)
+        let limits = world.cache.limits
+        #expect(limits.maximumCount == 1 && limits.minimumFreeBytes == 1 && limits.maximumAge == .nanoseconds(1))
+        await world.cache.close()
+    }
+
     @Test func `a smaller quota evicts at once, and a larger one makes room`() async throws {
         let disk = MemoryDisk()
         let world = try EngineWorld(songs, store: sqlite(disk), time: time)
@@ -93,15 +108,12 @@ import Testing
             try await play(song, world)
             time.advance(by: .seconds(1))
         }
-        var limits = StorageLimits.current(of: world.cache)
-        limits.quotaBytes = 7 << 20
-        try limits.apply(to: world.cache)
+        world.cache.limits.quotaBytes = 7 << 20
         try await eventually("the store shrank") { try await world.cache.totalSizeBytes() <= 7 << 20 }
         #expect(try await !isStored(songs[0], world), "the longest unused went first")
         for song in songs[2...3] { #expect(try await world.cache.status(of: world.key(song))?.isComplete == true) }
         #expect(causes(world) == [.quota])
-        limits.quotaBytes = 64 << 20
-        try limits.apply(to: world.cache)
+        world.cache.limits.quotaBytes = 64 << 20
         for song in songs { try await play(song, world) }
         #expect(try await world.cache.count() == songs.count)
         await world.cache.close()
@@ -114,9 +126,7 @@ import Testing
             configuration.limits.minimumFreeBytes = nil
         }
         for song in songs.prefix(3) { try await play(song, world) }
-        var limits = StorageLimits.current(of: world.cache)
-        limits.quotaBytes = 7 << 20
-        try limits.apply(to: world.cache)
+        world.cache.limits.quotaBytes = 7 << 20
         // A song that is played before this eviction may lose its bytes again at once.
         try await eventually("the store shrank") { try await world.cache.totalSizeBytes() <= 7 << 20 }
         for song in songs {
@@ -133,16 +143,15 @@ import Testing
             try await play(song, world)
             time.advance(by: .seconds(1))
         }
-        var limits = StorageLimits.current(of: world.cache)
+        var limits = world.cache.limits
         limits.maximumCount = 2
         limits.quotaBytes = 0
-        #expect { try limits.apply(to: world.cache) } throws: { ($0 as? CacheError)?.code == .configuration }
+        #expect { try world.cache.setLimits(limits) } throws: { ($0 as? CacheError)?.code == .configuration }
         #expect(try await world.cache.count() == songs.count)
         limits.quotaBytes = nil
-        try limits.apply(to: world.cache)
+        try world.cache.setLimits(limits)
         try await eventually("two were left") { try await world.cache.count() == 2 }
-        limits.maximumAge = .seconds(3600)
-        try limits.apply(to: world.cache)
+        world.cache.limits.maximumAge = .seconds(3600)
         time.advance(by: .seconds(2 * 3600))
         try await eventually("both were too old") { try await world.cache.count() == 0 }
         await world.cache.close()

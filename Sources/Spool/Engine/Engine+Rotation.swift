@@ -111,7 +111,7 @@ extension Engine {
 
     /// Returns whether a resource has readers or bytes on their way to the disk. Ends an idle
     /// session, so the next reader finds what is stored then.
-    private func isUsed(_ key: ResourceKey) -> Bool {
+    func isUsed(_ key: ResourceKey) -> Bool {
         guard let session = liveSession(of: key) else { return false }
         guard session.endIfIdle() else { return true }
         sessions.withLock { $0.remove(session) }

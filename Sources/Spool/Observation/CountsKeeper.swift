@@ -8,4 +8,9 @@ package protocol CountsKeeper: AnyObject, Sendable {
     /// - Parameter isLast: Whether the next call may never come.
     /// - Throws: The error of the store. The next call repeats what this one could not keep.
     func keep(_ counts: Statistics, isLast: Bool) throws(StoreError)
+
+    /// Begins anew after the history in the store was erased. Called on the index lane.
+    ///
+    /// - Parameter counts: The counts up to now, which the next history does not contain.
+    func forget(_ counts: Statistics)
 }

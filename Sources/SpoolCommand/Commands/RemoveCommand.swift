@@ -5,27 +5,33 @@ import SpoolSystem
 
 /// `spool rm`: removes resources from the store.
 struct RemoveCommand: Command {
-    static let all = Flag("all", help: "Remove everything.")
+    static let all = Flag("all", help: "Remove everything except downloads and pinned resources.")
+    static let everything = Flag("everything", help: "Remove everything, with downloads, pins and the history.")
     static let dryRun = Flag("dry-run", "n", help: "Remove nothing, and list what would be removed.")
     static let json = Flag("json", help: "Print one JSON object.")
 
     static let syntax = CommandSyntax(
         "rm", "Remove resources from the store",
         discussion: [
-            "Removes at once, and prints the removed resources. A '*' in a URL stands for any characters: the pattern removes the resources that 'spool ls' lists for it."
+            "Removes at once and never asks, and prints the removed resources. A '*' in a URL stands for any characters: the pattern removes the resources that 'spool ls' lists for it."
                 + " With the URL of a manifest, the whole presentation is removed, except for parts that another"
-                + " stored presentation shares. Exits 1 when one of them was not there, and removes nothing when nothing matches a pattern."
+                + " stored presentation shares. Exits 1 when one of them was not there, and removes nothing when nothing matches a pattern.",
+            "With --all, downloads and pinned resources stay, and the last line has their size. --everything removes them as well, and"
+                + " leaves nothing of the users in the store: no list of downloads, no pins, no history.",
         ],
-        operands: .init(usage: "URL… | --all", count: 0...CommandSyntax.maxOperands),
-        flags: CacheSettings.store + KeySettings.names + [all, dryRun, json],
+        operands: .init(usage: "URL… | --all | --everything", count: 0...CommandSyntax.maxOperands),
+        flags: CacheSettings.store + KeySettings.names + [all, everything, dryRun, json],
         examples: [
             .init("spool rm https://example.com/film.mp4", "Remove one film."),
             .init("spool rm --dry-run 'https://example.com/*'", "List what a pattern would remove."),
-            .init("spool rm --all", "Empty the store."),
+            .init("spool rm --all", "Empty the store, except for downloads and pins."),
+            .init("spool rm --everything", "Empty the store."),
         ])
 
     private let settings: CacheSettings
     private let named: NamedResources
+    /// Whether downloads, pins and the history go as well.
+    private let isErasing: Bool
     private let isDry: Bool
     private let isJSON: Bool
     /// The bytes of each resource that was deleted before the index could be opened, because the
@@ -37,16 +43,20 @@ struct RemoveCommand: Command {
         let names = arguments.operands.map(arguments.meant)
         // The index alone has the resources that a pattern stands for.
         let keys = names.filter { !ResourcePattern.isPattern($0) }.map { settings.key($0) }
-        settings.configuration.storage.expendable = names.isEmpty ? .everything : .resources(keys)
+        isErasing = arguments.has(Self.everything)
+        // Without the index, the program can't tell the files of downloads from others.
+        if isErasing { settings.configuration.storage.expendable = .everything }
+        if !names.isEmpty { settings.configuration.storage.expendable = .resources(keys) }
         let expended = expended
         settings.configuration.storage.onExpended = { key, bytes in expended.withLock { $0[key] = ($0[key] ?? 0).addingSaturated(bytes) } }
         self.settings = settings
         named = NamedResources(names: names, settings: settings)
         isDry = arguments.has(Self.dryRun)
         isJSON = arguments.isJSON
-        if names.isEmpty != arguments.has(Self.all) {
-            let what = names.isEmpty ? "URL… or flag --all is missing" : "flag --all and a URL exclude each other"
-            throw UsageError(what, command: Self.syntax.name)
+        let given = [Self.all, Self.everything].filter(arguments.has).count + (names.isEmpty ? 0 : 1)
+        if given != 1 {
+            let what = "URL…, flag --all or flag --everything"
+            throw UsageError(given == 0 ? "\(what) is missing" : "\(what) exclude each other", command: Self.syntax.name)
         }
     }
 
@@ -73,21 +83,29 @@ struct RemoveCommand: Command {
     // MARK: Removing
 
     private func removeAll(_ cache: MediaCache, _ server: RunningServer?) async throws -> ExitCode {
+        let report = RemovalReport(isJSON: isJSON, isTotal: true)
         if let server {
-            try RemovalReport(isJSON: isJSON, isTotal: true).end(server.removeAll())
+            try report.end(isErasing ? server.eraseEverything() : server.clear())
             return .success
         }
         let count = try await cache.count()
         let bytes = max(try await cache.totalSizeBytes(), expended.withLock { $0.values.saturatedSum })
-        try await cache.removeAll()
-        try RemovalReport(isJSON: isJSON, isTotal: true).end(RunningServer.Outcome(removed: Int64(count), bytes: bytes))
+        if isErasing {
+            try await cache.eraseEverything()
+            try report.end(RunningServer.Outcome(removed: Int64(count), bytes: bytes))
+        } else {
+            let freed = try await cache.clear()
+            let kept = try await (count: cache.count(), bytes: cache.totalSizeBytes())
+            try report.end(
+                RunningServer.Outcome(removed: Int64(count - kept.count), bytes: freed, kept: Int64(kept.count), keptBytes: kept.bytes))
+        }
         return .success
     }
 
     private func removeNamed(_ cache: MediaCache, _ server: RunningServer?) async throws -> ExitCode {
         let report = RemovalReport(isJSON: isJSON, isTotal: named.hasPatterns)
         for item in try await named.find(in: cache) {
-            var outcome = RunningServer.Outcome(removed: 0, bytes: 0)
+            var outcome = RunningServer.Outcome()
             for part in try await parts(of: item.key, in: cache) { outcome.add(try await remove(part, cache, server)) }
             try report.add(item, outcome)
         }
@@ -100,7 +118,7 @@ struct RemoveCommand: Command {
     private func remove(_ key: ResourceKey, _ cache: MediaCache, _ server: RunningServer?) async throws -> RunningServer.Outcome {
         if let server { return try server.remove(key) }
         let stored = try await cache.status(of: key)?.stored.totalBytes
-        guard try await cache.remove(key) else { return RunningServer.Outcome(removed: 0, bytes: 0) }
+        guard try await cache.remove(key) else { return RunningServer.Outcome() }
         return RunningServer.Outcome(removed: 1, bytes: expended.withLock { $0[key] } ?? stored ?? 0)
     }
 
@@ -117,12 +135,16 @@ struct RemoveCommand: Command {
         let isEmpty = try await cache.count() == 0
         let items = named.names.isEmpty ? isEmpty ? [] : try await everything.find(in: cache) : try await named.find(in: cache)
         for item in items {
-            var outcome = RunningServer.Outcome(removed: 0, bytes: 0)
+            var outcome = RunningServer.Outcome()
             for part in try await parts(of: item.key, in: cache) {
                 guard let status = try await cache.status(of: part) else { continue }
+                if named.names.isEmpty, !isErasing, cache.keepsWhenCleared(status) {
+                    outcome.add(RunningServer.Outcome(kept: 1, keptBytes: status.stored.totalBytes))
+                    continue
+                }
                 outcome.add(RunningServer.Outcome(removed: 1, bytes: status.stored.totalBytes))
             }
-            try report.add(item, outcome)
+            if outcome.removed == 0, outcome.kept > 0 { report.keep(outcome) } else { try report.add(item, outcome) }
         }
         try report.end()
         return report.code
@@ -138,7 +160,7 @@ private final class RemovalReport {
     private let isDry: Bool
     /// A failure when one of the resources was not there.
     private(set) var code = ExitCode.success
-    private var total = RunningServer.Outcome(removed: 0, bytes: 0)
+    private var total = RunningServer.Outcome()
     private var objects: [String] = []
 
     init(isJSON: Bool, isTotal: Bool, isDry: Bool = false) {
@@ -148,6 +170,9 @@ private final class RemovalReport {
     }
 
     private var verb: String { isDry ? "would remove" : "removed" }
+
+    /// Counts a resource that stays.
+    func keep(_ outcome: RunningServer.Outcome) { total.add(outcome) }
 
     func add(_ item: NamedResources.Item, _ outcome: RunningServer.Outcome) throws {
         total.add(outcome)
@@ -171,8 +196,14 @@ private final class RemovalReport {
         guard !isJSON else { return try OutputStream.output.write(json(total)) }
         let size = total.removed == 0 ? "" : " (\(ByteCount.text(total.bytes)))"
         guard isTotal else { return }
-        try OutputStream.output.write("\(verb) \(total.removed) resource\(total.removed == 1 ? "" : "s")\(size)\n")
+        try OutputStream.output.write("\(verb) \(Self.resources(total.removed))\(size)\n")
+        guard total.kept > 0 else { return }
+        try OutputStream.output.write(
+            "\(isDry ? "would keep" : "kept") \(Self.resources(total.kept)) (\(ByteCount.text(total.keptBytes))) that are downloads or pinned;"
+                + " 'spool rm --everything' removes them as well\n")
     }
+
+    private static func resources(_ count: Int64) -> String { "\(count) resource\(count == 1 ? "" : "s")" }
 
     private func object(_ key: ResourceKey, _ outcome: RunningServer.Outcome) -> String {
         JSON.object([
@@ -182,7 +213,10 @@ private final class RemovalReport {
     }
 
     private func json(_ total: RunningServer.Outcome) -> String {
-        let json = JSON.object([("removed", .integer(total.removed)), ("bytes", .integer(total.bytes)), ("dryRun", .bool(isDry))])
+        let json = JSON.object([
+            ("removed", .integer(total.removed)), ("bytes", .integer(total.bytes)), ("kept", .integer(total.kept)),
+            ("keptBytes", .integer(total.keptBytes)), ("dryRun", .bool(isDry)),
+        ])
         // The objects are written already, so they follow as the last member.
         return json.text.dropLast() + ",\"resources\":[\(objects.joined(separator: ","))]}\n"
     }

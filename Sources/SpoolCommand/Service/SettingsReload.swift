@@ -21,7 +21,7 @@ struct SettingsReload: Sendable {
         do {
             let new = try started.readAgain()
             let settings = try ServeCommand(new).liveSettings(in: directory)
-            if let limits = settings.limits { try limits.apply(to: cache) }
+            if let limits = settings.limits { try cache.setLimits(limits) }
             cache.downloads.settings = settings.downloads
             log.level = settings.logLevel
             log.log(.notice, report(new, settings))

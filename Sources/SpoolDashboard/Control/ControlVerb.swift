@@ -73,7 +73,8 @@ struct ControlVerb: Sendable {
         "pin": ControlVerb(onKey: [.program, .page]) { $0.setPinned(true, $1, $3) },
         "unpin": ControlVerb(onKey: [.program, .page]) { $0.setPinned(false, $1, $3) },
         "remove": ControlVerb(onKey: [.program, .page]) { control, key, _, done in control.remove(key, done) },
-        "remove-all": ControlVerb([.program]) { control, _, done in control.removeAll(done) },
+        "clear": ControlVerb([.program, .page]) { control, _, done in control.clear(done) },
+        "erase-everything": ControlVerb([.program, .page]) { control, _, done in control.eraseEverything(done) },
         "not-stored": ControlVerb(onKey: [.program]) { control, key, _, done in
             control.cache.status(of: key) { done(ControlAnswer($0) { [("because", .string($0?.notStoredBecause ?? ""))] }) }
         },
@@ -105,19 +106,39 @@ extension Control {
         }
     }
 
-    fileprivate func removeAll(_ done: @escaping ControlVerb.Done) {
-        cache.onIndexLane(
-            nil,
-            { [cache] (before: Result<(Int, Int64), CacheError>) in
-                switch before {
-                case .success(let (count, bytes)):
-                    cache.removeAll {
-                        done(ControlAnswer($0) { _ in [("removed", .integer(Int64(count))), ("bytes", .integer(bytes))] })
-                    }
-                case .failure(let error): done(ControlAnswer(error))
+    fileprivate func clear(_ done: @escaping ControlVerb.Done) {
+        cache.clear { [self] removal in
+            switch removal {
+            case .success(let removal):
+                size {
+                    done(
+                        ControlAnswer($0) { kept in
+                            [
+                                ("removed", .integer(Int64(removal.count))), ("bytes", .integer(removal.bytes)),
+                                ("kept", .integer(Int64(kept.count))), ("keptBytes", .integer(kept.bytes)),
+                            ]
+                        })
                 }
+            case .failure(let error): done(ControlAnswer(error))
             }
-        ) { [store = cache.store] () throws(StoreError) in (try store.count(), try store.totalSizeBytes()) }
+        }
+    }
+
+    fileprivate func eraseEverything(_ done: @escaping ControlVerb.Done) {
+        size { [cache] before in
+            switch before {
+            case .success(let before):
+                cache.eraseEverything {
+                    done(ControlAnswer($0) { [("removed", .integer(Int64(before.count))), ("bytes", .integer(before.bytes))] })
+                }
+            case .failure(let error): done(ControlAnswer(error))
+            }
+        }
+    }
+
+    /// Passes the number of resources and the bytes on disk to `done`, on the index lane.
+    private func size(_ done: @escaping @Sendable (Result<(count: Int, bytes: Int64), CacheError>) -> Void) {
+        cache.onIndexLane(nil, done) { [store = cache.store] () throws(StoreError) in (try store.count(), try store.totalSizeBytes()) }
     }
 
     /// The advice for an operator whose clients come through a proxy, or an empty text.

@@ -53,6 +53,9 @@ package final class HistoryKeeper: CountsKeeper {
         state.withLock { ($0.kept, $0.known) = (counts, history) }
     }
 
+    /// Begins a new history after `counts`. Runs on the index lane.
+    package func forget(_ counts: Statistics) { state.withLock { ($0.kept, $0.known) = (counts, nil) } }
+
     /// Returns the counts by day, with those that are not written yet. Runs on the index lane.
     func days(with counts: Statistics) throws(StoreError) -> [DayStatistics] {
         var history = try stored()

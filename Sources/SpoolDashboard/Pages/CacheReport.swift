@@ -39,7 +39,7 @@ extension CacheReport {
     ) {
         let live = cache.liveStatuses.filter { $0.readers > 0 || $0.fetches > 0 }
         let shown = live.sorted { $0.key < $1.key }.prefix(limit)
-        let (statistics, limits) = (cache.statistics, StorageLimits.current(of: cache))
+        let (statistics, limits) = (cache.statistics, cache.limits)
         let tiers = cache.environment.tiers.map(\.report)
         cache.onIndexLane(nil, done) { [store = cache.store, keeper = HistoryKeeper.of(cache)] () throws(StoreError) in
             var active = Array(shown)

@@ -77,7 +77,7 @@ struct IndexRotation {
     /// A power loss may keep the first pages of a truncated file. If these were old pages, SQLite
     /// would replay an old state. So the log begins anew first, with a commit that repeats the
     /// present state.
-    private func emptyLog() throws(StoreError) {
+    func emptyLog() throws(StoreError) {
         try index.database.connection.checkpoint(.restart)
         try index.changeDurably { () throws(StoreError) in try index.meta.set(.lastGeneration, index.reservedGeneration) }
         try index.database.connection.checkpoint(.truncate)

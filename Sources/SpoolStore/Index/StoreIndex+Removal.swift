@@ -9,8 +9,12 @@ extension StoreIndex {
         }
     }
 
-    /// Removes every resource and every pin.
+    /// Removes every resource, pin and download, and the history. The rows are overwritten, because
+    /// their URLs and titles would stay in free pages of the database.
     func removeAll() throws(StoreError) {
+        try database.connection.execute("PRAGMA secure_delete=ON")
+        // After an error here, later removals take longer, and nothing else changes.
+        defer { try? database.connection.execute("PRAGMA secure_delete=OFF") }
         try change { () throws(StoreError) in
             try pieces.removeAll()
             try sizes.removeAll()
@@ -20,6 +24,7 @@ extension StoreIndex {
             try downloadParts.removeAll()
             try representations.removeAll()
             try resources.removeAll()
+            try meta.remove(.history)
         }
         forget()
         unsynced.forgetAll()

@@ -216,13 +216,13 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
-    /// Removes every resource and every pin.
+    /// Removes every resource, pin and download, and the history.
     public func removeAll() throws(StoreError) {
         try use { (state) throws(StoreError) in
             for file in state.files.values { file.file?.retire() }
             state.entries = [:]
             state.pins = []
-            (state.downloads, state.parts) = ([:], [:])
+            (state.downloads, state.parts, state.history) = ([:], [:], nil)
         }
     }
 

@@ -102,7 +102,9 @@ extension StoreContract {
             trial.expect(try !store.setPinned(samples[0].key, false, time: time), "unpinning twice changed something")
             trial.expectEqual(try store.evictionCandidates(after: nil, limit: 9).count, 2, "candidates without pins")
             _ = try store.setPinned(samples[1].key, true, time: time)
+            try store.setHistory("2026-01-01 readers=1")
             try store.removeAll()
+            trial.expectEqual(try store.history(), nil, "history after everything was removed")
             try store.commit(samples[1].commit(store.makeGeneration()))
             trial.expectEqual(try store.lookup(samples[1].key)?.isPinned, false, "pinned after everything was removed")
         },

@@ -25,7 +25,7 @@ function setProof(value) {
   if (value) localStorage.setItem(proofKey, value); else localStorage.removeItem(proofKey);
   byId("access").hidden = value !== null;
   byId("logout").hidden = value === null;
-  for (const button of document.querySelectorAll("[data-open]")) button.hidden = value === null;
+  for (const button of document.querySelectorAll("[data-open], [data-store]")) button.hidden = value === null;
   document.body.classList.toggle("in", value !== null);
   for (const card of cards.values()) if (card.tools) showTools(card);
   forgetSizes();
@@ -75,7 +75,22 @@ function setUpActions() {
       } catch (error) { notice(error.message, true); }
     };
   }
+  for (const button of document.querySelectorAll("[data-store]")) button.onclick = () => removeMany(button.dataset.store);
   takeLink();
+}
+
+async function removeMany(verb) {
+  const isClearing = verb === "clear";
+  const question = isClearing
+    ? "Everything except downloads and pinned resources is deleted."
+    : "Everything is deleted: downloads, pins and the history, too.";
+  if (!await confirmed(question)) return;
+  try {
+    const answer = await act(verb);
+    const kept = answer.kept ? ` ${size(answer.keptBytes)} of downloads and pinned resources stay.` : "";
+    notice(`${size(answer.bytes)} were deleted.${kept}`);
+    refresh();
+  } catch (error) { notice(error.message, true); }
 }
 
 // MARK: The tools of a card

@@ -50,6 +50,13 @@ struct MetaTable {
         try set(name) { $0.bind(2, value) }
     }
 
+    func remove(_ name: Name) throws(StoreError) {
+        try database.with("DELETE FROM meta WHERE name = ?1") { (delete) throws(StoreError) in
+            delete.bind(1, name.rawValue)
+            try delete.run()
+        }
+    }
+
     private func set(_ name: Name, _ bindValue: (SQLiteStatement) -> Void) throws(StoreError) {
         try database.with("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)") { (insert) throws(StoreError) in
             insert.bind(1, name.rawValue)
