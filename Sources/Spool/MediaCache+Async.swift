@@ -1,9 +1,22 @@
 public import SpoolCore
 import SpoolStore
+import SpoolSystem
 
 // The `async` methods of a cache, made of continuations over its callbacks.
 
 extension MediaCache {
+    /// Opens a cache as ``init(configuration:)`` does, on a thread of its own. The calling thread,
+    /// for example the main thread of an app at its launch, does not wait for the disk.
+    ///
+    /// - Throws: The errors of ``init(configuration:)``.
+    public static func open(_ configuration: Configuration = Configuration()) async throws(CacheError) -> MediaCache {
+        try await withCheckedContinuation { (continuation: CheckedContinuation<Result<MediaCache, CacheError>, Never>) in
+            _ = SystemThread(name: "spool-open") {
+                continuation.resume(returning: Result { () throws(CacheError) in try MediaCache(configuration: configuration) })
+            }
+        }.get()
+    }
+
     /// Returns the status of a resource, or nil if the cache has nothing of it.
     ///
     /// - Parameter name: The resource, by its URL or key.
@@ -13,12 +26,17 @@ extension MediaCache {
         return try await withCheckedContinuation { continuation in status(of: key) { continuation.resume(returning: $0) } }.get()
     }
 
-    /// Returns whether every byte of a resource is stored. Bytes are stored just after they arrive.
+    /// Returns whether a resource plays to its end without the network: every byte is stored. With
+    /// the name of a manifest, the stored parts of the presentation count: one variant and its
+    /// groups are complete. Bytes are stored just after they arrive.
     ///
-    /// - Parameter name: The resource, by its URL or key.
-    /// - Throws: `.store`, `.closed`, `.unsupportedURL`.
+    /// - Parameter name: The resource or presentation, by its URL or key.
+    /// - Throws: `.store`, `.closed`, `.unsupportedURL`, the last also for a presentation of more
+    ///   than 1 048 576 parts.
     public func isComplete(_ name: some ResourceName) async throws(CacheError) -> Bool {
-        try await status(of: name)?.isComplete == true
+        let key = try name.key(in: self)
+        if let presentation = try await presentations.status(of: key) { return presentation.isComplete }
+        return try await status(of: key)?.isComplete == true
     }
 
     /// Returns resources in the order of their keys. For more, call again with the key of the last
@@ -50,16 +68,29 @@ extension MediaCache {
         }.get()
     }
 
-    /// Removes a resource and its pin from the cache. Its readers end with `.removed`.
+    /// Removes a resource, its pin and its download from the cache. With the name of a manifest, the
+    /// whole presentation goes, except for parts that another stored presentation shares. Readers
+    /// end with `.removed`.
     ///
-    /// - Parameter name: The resource, by its URL or key.
-    /// - Returns: False if nothing was stored of the resource.
+    /// The manifest is removed last, so an interrupted removal can be repeated.
+    ///
+    /// - Parameter name: The resource or presentation, by its URL or key.
+    /// - Returns: False if nothing was stored of it.
     /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
     ///   `.unsupportedURL`.
     @discardableResult
     public func remove(_ name: some ResourceName) async throws(CacheError) -> Bool {
         let key = try name.key(in: self)
-        return try await withCheckedContinuation { continuation in remove(key) { continuation.resume(returning: $0) } }.get()
+        for part in try await presentations.ownResources(of: key)?.dropFirst().reversed() ?? [] { try await removeResource(part) }
+        return try await removeResource(key)
+    }
+
+    /// Removes one resource, also where it is a manifest.
+    ///
+    /// - Returns: False if nothing was stored of it.
+    @discardableResult
+    package func removeResource(_ key: ResourceKey) async throws(CacheError) -> Bool {
+        try await withCheckedContinuation { continuation in remove(key) { continuation.resume(returning: $0) } }.get()
     }
 
     /// Makes everything durable and releases every lock on the store. Call it before the system

@@ -25,13 +25,17 @@ extension MediaCache {
     /// - Throws: `.notStored` if bytes are missing; `.exists` if there is a file of that name;
     ///   `.file` if the file can't be written; `.store` if stored bytes are damaged, which become a
     ///   gap; `.representationChanged` if the resource is removed or replaced meanwhile;
-    ///   `.transform`, `.cancelled`, `.closed`, `.unsupportedURL`.
+    ///   `.transform`, `.cancelled`, `.closed`; `.unsupportedURL`, also for the manifest of an HLS or
+    ///   DASH presentation, which has no single file.
     @discardableResult
     public func export(
         _ name: some ResourceName, to path: String, options: ExportOptions = ExportOptions(),
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(CacheError) -> ExportedFile {
         let key = try name.key(in: self)
+        if try await presentations.inventory(of: key) != nil {
+            throw CacheError(.unsupportedURL, "\(key) is the manifest of a presentation, which has no single file; play it from the cache", key: key)
+        }
         return try await TransferCancellation.run { cancellation, done in
             export(key, to: path, options: options, cancellation: cancellation, progress: progress, done)
         }

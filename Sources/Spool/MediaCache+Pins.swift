@@ -9,28 +9,47 @@ extension MediaCache {
     /// The pin survives restarts, until `unpin(_:)` or a removal. It holds the variants of the
     /// resource that are stored now, too.
     ///
+    /// With the name of a manifest, every stored part of the presentation is pinned. A later
+    /// download of the presentation pins what it adds.
+    ///
     /// Pinned bytes count towards the quota. If pins take all of it, nothing else is stored.
     ///
-    /// - Parameter name: The resource, by its URL or key.
-    /// - Returns: False if the resource was pinned already.
+    /// - Parameter name: The resource or presentation, by its URL or key.
+    /// - Returns: False if all of it was pinned already.
     /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
     ///   `.unsupportedURL`.
     @discardableResult
     public func pin(_ name: some ResourceName) async throws(CacheError) -> Bool {
         let key = try name.key(in: self)
-        return try await withCheckedContinuation { continuation in setPinned(key, true) { continuation.resume(returning: $0) } }.get()
+        return try await setPinned(presentations.inventory(of: key)?.keys ?? [key], true)
     }
 
-    /// Removes the pin of a resource, so that it may be evicted again.
+    /// Removes the pin of a resource, so that it may be evicted again. With the name of a manifest,
+    /// the pins of its parts go, except for those that another pinned presentation shares.
     ///
-    /// - Parameter name: The resource, by its URL or key.
-    /// - Returns: False if the resource was not pinned.
+    /// - Parameter name: The resource or presentation, by its URL or key.
+    /// - Returns: False if nothing of it was pinned.
     /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
     ///   `.unsupportedURL`.
     @discardableResult
     public func unpin(_ name: some ResourceName) async throws(CacheError) -> Bool {
         let key = try name.key(in: self)
-        return try await withCheckedContinuation { continuation in setPinned(key, false) { continuation.resume(returning: $0) } }.get()
+        return try await setPinned(presentations.ownResources(of: key, amongPinned: true) ?? [key], false)
+    }
+
+    /// Pins or unpins these resources, and no parts of manifests among them.
+    ///
+    /// - Returns: Whether one of the pins changed.
+    @discardableResult
+    package func setPinned(_ keys: [ResourceKey], _ isPinned: Bool) async throws(CacheError) -> Bool {
+        var isChanged = false
+        for key in keys {
+            let result = await withCheckedContinuation { continuation in
+                setPinned(key, isPinned) { continuation.resume(returning: $0) }
+            }
+            if try result.get() { isChanged = true }
+        }
+        return isChanged
     }
 
     /// The most keys that one call of `pinsWithoutBytes(after:)` returns.

@@ -1,7 +1,6 @@
 public import SpoolCore
 #if canImport(Darwin)
 public import Foundation
-public import SpoolManifests
 #endif
 
 /// A name of a resource in the calls of a cache: its key, or its URL as text.
@@ -61,13 +60,6 @@ extension MediaCache {
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(CacheError) -> ImportedFile {
         try await importFile(path, for: url.absoluteString, key: key, options: options, progress: progress)
-    }
-}
-
-extension Presentations {
-    /// Returns a download as ``download(_:selection:)`` does for text.
-    public func download(_ url: URL, selection: PresentationSelection) -> AsyncThrowingStream<PreloadProgress, any Error> {
-        download(url.absoluteString, selection: selection)
     }
 }
 #endif

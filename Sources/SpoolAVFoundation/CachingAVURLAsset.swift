@@ -92,9 +92,9 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
         }
     }
 
-    /// Creates a plain asset without a cache. AVFoundation calls this initialiser when it creates
-    /// an asset of this class itself.
-    @available(*, deprecated, message: "this asset has no cache; use MediaCache.asset(for:)")
+    /// Does not compile in an app, because the asset would have no cache. AVFoundation calls this
+    /// initialiser when it creates an asset of this class itself; that asset is plain.
+    @available(*, unavailable, message: "this asset would have no cache; use MediaCache.asset(for:)")
     public override init(url URL: URL, options: [String: Any]? = nil) {
         originalURL = URL
         key = nil

@@ -23,8 +23,10 @@ public struct CachingAssetFactory: Sendable {
     public let supportedSchemes: Set<String>
     /// The rules that make keys of URLs.
     public let keyPolicy: KeyPolicy
-    /// How far fetches run beyond the player's requests, or nil for the cache's policy.
-    public let fetchPolicy: FetchPolicy?
+    /// The options with which assets read: how far ahead, only stored bytes, without storing, the
+    /// content transform, the patience with the origin. The options and headers of an asset take
+    /// precedence. A playlist, whose parts go through the proxy, uses none of them.
+    public var readOptions: ReadOptions
     /// Whether `preparedAsset(for:)` returns the store's own file for a complete resource.
     /// AVFoundation then reads the file directly. Off by default, because code with the file's URL
     /// could write to it.
@@ -94,7 +96,7 @@ public struct CachingAssetFactory: Sendable {
         self.customScheme = customScheme
         self.supportedSchemes = Set(supportedSchemes.map { $0.lowercased() }).intersection(["http", "https"])
         self.keyPolicy = keyPolicy ?? cache.configuration.freshness.keyPolicy
-        self.fetchPolicy = fetchPolicy
+        readOptions = ReadOptions(fetchPolicy: fetchPolicy)
         self.logger = logger ?? cache.configuration.log
         door = cache.playerDoor(make: DoorState.init)
         if door.beginsToLearn() { StoredTypes(cache: cache).read(into: door) }
@@ -167,9 +169,9 @@ public struct CachingAssetFactory: Sendable {
 
     private func cached(_ sources: AssetSources, _ customURL: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
         let url = sources.url
-        var options = ReadOptions(fetchPolicy: fetchPolicy)
-        options.requestFields = HTTPFields(parsed.fields)
-        options.access = parsed.access
+        var options = readOptions
+        options.requestFields = readOptions.requestFields.replacing(with: HTTPFields(parsed.fields))
+        options.access = parsed.access ?? readOptions.access
         var source = LoaderSource(
             originalURL: url, key: key, options: options, typeHint: parsed.typeHint ?? parsed.fileExtensionHint.flatMap(Self.identifier),
             renewalDate: parsed.renewalDate)

@@ -89,8 +89,8 @@ extension CachingAssetFactory {
             throw CacheError(.unsupportedURL, "only http and https URLs can be cached")
         }
         var read = read
-        read.requestFields = HTTPFields(parsed.fields)
-        read.access = parsed.access
+        read.requestFields = readOptions.requestFields.replacing(with: HTTPFields(parsed.fields))
+        read.access = parsed.access ?? readOptions.access
         var source = LoaderSource(originalURL: url, key: key, options: read)
         source.cookies = parsed.hasCookies ? nil : cookies
         read.requestFields = source.requestFields(now: Date(timeIntervalSince1970: Double(wallNow.seconds)))

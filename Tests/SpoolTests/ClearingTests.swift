@@ -49,6 +49,13 @@ import Testing
         }
     }
 
+    private func expectNothing(in world: EngineWorld) async throws {
+        #expect(try await world.cache.count() == 0)
+        #expect(try await world.cache.totalSizeBytes() == 0)
+        #expect(try await world.cache.downloads.list().isEmpty)
+        #expect(try await world.cache.pinsWithoutBytes().isEmpty)
+    }
+
     @Test(arguments: [false, true])
     func `clearing removes what was played, and keeps downloads, pins and temporary pins`(inMemory: Bool) async throws {
         let world = try openWorld(store: inMemory ? MemoryStore() : nil)
@@ -112,11 +119,10 @@ import Testing
         #expect(try !files(containing: "origin.test").isEmpty)
         try await world.cache.eraseEverything()
         #expect(try files(containing: "origin.test").isEmpty)
-        #expect(try await world.cache.count() == 0 && world.cache.downloads.list().isEmpty)
-        #expect(try await world.cache.pinsWithoutBytes().isEmpty && world.cache.totalSizeBytes() == 0)
+        try await expectNothing(in: world)
         await world.cache.close()
         let next = try openWorld()
-        #expect(try await next.cache.count() == 0 && next.cache.downloads.list().isEmpty)
+        try await expectNothing(in: next)
         try await play(songs[0], next)
         await next.cache.close()
         #expect(try !files(containing: "origin.test").isEmpty, "the search finds a URL that is stored")
@@ -140,7 +146,7 @@ import Testing
 
     @Test(arguments: 0..<40)
     func `in any order of calls, nothing goes that has to stay`(seed: UInt64) async throws {
-        var random = SeededRandom(seed: seed)
+        let random = SeededRandom(seed: seed)
         let world = try openWorld(store: MemoryStore())
         var kept: Set<String> = []
         try await download(songs[0], world)

@@ -62,6 +62,28 @@ import Testing
         world.events.all.count { if case .networkPermitted = $0 { true } else { false } }
     }
 
+    @Test func `offline, stored bytes play, other bytes fail at once, and downloads go on when it ends`() async throws {
+        let world = try makeWorld()
+        #expect(try await read(other, ReadOptions(), world).value == world.expected(other, 0..<other.length))
+        world.cache.networkPolicy.isOffline = true
+        #expect(try await read(other, ReadOptions(), world).value == world.expected(other, 0..<other.length))
+        var options = ReadOptions()
+        options.access = NetworkAccess()
+        let (playing, failure) = (try read(song, options, world), Locked<CacheError?>(nil))
+        Task { do { _ = try await playing.value } catch { failure.withLock { $0 = error as? CacheError } } }
+        let requests = world.origin.log.entries.count
+        try await pass(until: "the reader gave up") { failure.withLock { $0 } != nil }
+        let error = failure.withLock { $0 }
+        #expect(error?.code == .networkRefused && error?.message.contains("offline") == true)
+        let download = try read(song, Self.download, world)
+        for _ in 0..<100 { time.advance(by: .seconds(1)) }
+        #expect(world.origin.log.entries.count == requests, "no request was made")
+        world.cache.networkPolicy.isOffline = false
+        try await pass(until: "the download asked the origin") { world.origin.log.entries.count > requests }
+        #expect(try await download.value == world.expected(song, 0..<song.length))
+        await world.cache.close()
+    }
+
     /// Moves the clock until the condition holds.
     private func pass(until condition: String, _ holds: () -> Bool) async throws {
         try await eventually(condition) {

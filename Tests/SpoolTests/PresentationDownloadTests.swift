@@ -130,6 +130,31 @@ import Testing
         await third.cache.close()
     }
 
+    @Test func `the calls of a cache take the manifest of a presentation for the whole`() async throws {
+        let world = try world()
+        #expect(try await !world.cache.isComplete(Self.film))
+        for try await _ in world.cache.presentations.download(Self.film, selection: Self.lowVariant) {}
+        try await eventually("every part is in the index") { try await stored(world) == Self.low }
+        #expect(try await world.cache.isComplete(Self.film))
+        #expect(try await world.cache.pin(Self.film))
+        #expect(try await !world.cache.pin(Self.film), "all of it is pinned already")
+        #expect(try await world.cache.resources().allSatisfy(\.isPinned))
+        let error = await #expect(throws: CacheError.self) { _ = try await world.cache.export(Self.film, to: "/nowhere/film.mp4") }
+        #expect(error?.code == .unsupportedURL)
+        #expect(try await world.cache.completeFile(for: Self.film) == nil)
+        try await world.cache.clear()
+        #expect(try await stored(world) == Self.low, "every part is pinned")
+        #expect(try await world.cache.remove(Self.base + "low3.m4s"))
+        #expect(try await !world.cache.isComplete(Self.film), "the manifest alone is not the film")
+        #expect(try await world.cache.unpin(Self.film))
+        #expect(try await !world.cache.unpin(Self.film))
+        #expect(try await world.cache.resources().allSatisfy { !$0.isPinned })
+        #expect(try await world.cache.remove(Self.film))
+        #expect(try await !world.cache.remove(Self.film))
+        #expect(try await world.cache.count() == 0)
+        await world.cache.close()
+    }
+
     @Test func `a presentation is paused, and goes on after a resume`() async throws {
         let isSilent = Locked(true)
         let world = try world { name in name == "low3.m4s" && isSilent.withLock { $0 } ? .silence : nil }

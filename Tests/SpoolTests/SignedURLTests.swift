@@ -25,6 +25,14 @@ import Testing
         await world.cache.close()
     }
 
+    @Test func `the app's choice of a key comes before the rules, and nil leaves it to them`() throws {
+        let policy = KeyPolicy().choosing { url in url.contains("/film") ? ResourceKey(normalized: "film 7") : nil }
+            .dropQueryItems(named: ["sig"])
+        #expect(try policy.key(for: Self.key + "?sig=1") == ResourceKey(normalized: "film 7"))
+        #expect(try policy.key(for: "https://cdn.example/song.mp3?sig=1") == ResourceKey(normalized: "https://cdn.example/song.mp3"))
+        #expect(policy != KeyPolicy().dropQueryItems(named: ["sig"]))
+    }
+
     /// 1. A player requests with a signature; some bytes are stored.
     /// 2. The signature expires.
     /// 3. The page is loaded again and has a new one.

@@ -11,7 +11,7 @@ extension MediaCache {
 /// The downloads of a store: a list that outlives the process.
 ///
 /// ```swift
-/// await cache.downloads.start()
+/// try await cache.downloads.start()
 /// try await cache.downloads.add("https://example.com/film.mp4")
 /// for await list in cache.downloads.updates { show(list) }
 /// ```

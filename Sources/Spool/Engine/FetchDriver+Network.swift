@@ -39,7 +39,7 @@ extension FetchDriver {
         if intake.ask.revalidation != nil {
             return control.post { [self] in giveUp(intake) { _ in !intake.isStarted } }
         }
-        let patience = session.shared.limiter.policy.patience.inNanoseconds
+        let patience = session.shared.limiter.policy.waitForPermission.inNanoseconds
         _ = session.shared.environment.time.after(patience, on: control) { [self] in
             let isOver = giveUp(intake) { state in state.demand.priority == .playing }
             if !isOver { wait(intake) }

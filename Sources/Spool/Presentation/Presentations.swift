@@ -4,25 +4,17 @@ public import SpoolManifests
 extension MediaCache {
     /// The HLS and DASH presentations in the cache, each as one thing.
     public var presentations: Presentations { Presentations(cache: self) }
-
-    /// Returns what is stored of a presentation, as ``Presentations/status(of:)`` does.
-    public func presentation(for name: some ResourceName) async throws(CacheError) -> PresentationStatus? {
-        try await presentations.status(of: name)
-    }
-
-    /// Returns a download of a presentation, as ``Presentations/download(_:selection:)`` does.
-    public func download(_ url: String, selection: PresentationSelection) -> AsyncThrowingStream<PreloadProgress, any Error> {
-        presentations.download(url, selection: selection)
-    }
 }
 
 /// The HLS and DASH presentations in a cache, each as one thing: its manifests, segments and keys.
 ///
+/// The calls of a cache that take a name treat the manifest of a presentation as the whole:
+/// ``MediaCache/isComplete(_:)``, ``MediaCache/pin(_:)``, ``MediaCache/unpin(_:)``,
+/// ``MediaCache/remove(_:)`` and the list of downloads.
+///
 /// ```swift
 /// let film = "https://example.com/film/master.m3u8"
-/// if let status = try await cache.presentations.status(of: film), status.isComplete {
-///     try await cache.presentations.pin(film)
-/// }
+/// if try await cache.isComplete(film) { try await cache.pin(film) }
 /// ```
 public struct Presentations: Sendable {
     let cache: MediaCache
@@ -108,57 +100,6 @@ public struct Presentations: Sendable {
             }
             continuation.onTermination = { _ in task.cancel() }
         }
-    }
-
-    /// Protects every stored resource of a presentation from eviction. A later download of the
-    /// presentation protects what it adds.
-    ///
-    /// - Parameter name: The manifest, by its URL or key.
-    /// - Returns: The number of resources that were not pinned before, or nil if no such manifest
-    ///   is stored.
-    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
-    ///   `.unsupportedURL`.
-    @discardableResult
-    public func pin(_ name: some ResourceName) async throws(CacheError) -> Int? {
-        guard let inventory = try await inventory(of: name.key(in: cache)) else { return nil }
-        var count = 0
-        for key in inventory.keys { count += try await cache.pin(key) ? 1 : 0 }
-        return count
-    }
-
-    /// Removes the pins of a presentation. Resources that another pinned presentation shares stay
-    /// pinned.
-    ///
-    /// - Parameter name: The manifest, by its URL or key.
-    /// - Returns: The number of resources that were pinned before, or nil if no such manifest is
-    ///   stored.
-    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
-    ///   `.unsupportedURL`.
-    @discardableResult
-    public func unpin(_ name: some ResourceName) async throws(CacheError) -> Int? {
-        guard let inventory = try await inventory(of: name.key(in: cache)) else { return nil }
-        var count = 0
-        for key in try await PresentationCatalog(cache: cache).ownResources(of: inventory, amongPinned: true) {
-            count += try await cache.unpin(key) ? 1 : 0
-        }
-        return count
-    }
-
-    /// Removes a presentation and its pins from the cache. Readers of its resources end with
-    /// `.removed`. Resources that another stored presentation shares stay.
-    ///
-    /// The manifest is removed last, so that an interrupted removal can be repeated.
-    ///
-    /// - Parameter name: The manifest, by its URL or key.
-    /// - Returns: The removed resources, or nil if no such manifest is stored.
-    /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`,
-    ///   `.unsupportedURL`.
-    @discardableResult
-    public func remove(_ name: some ResourceName) async throws(CacheError) -> [ResourceKey]? {
-        guard let inventory = try await inventory(of: name.key(in: cache)) else { return nil }
-        let keys = try await PresentationCatalog(cache: cache).ownResources(of: inventory)
-        for key in keys.reversed() { try await cache.remove(key) }
-        return keys
     }
 
     /// Returns the resources that only this presentation has, the manifest first, or nil if no such

@@ -97,20 +97,11 @@ private struct Pinning {
     ///
     /// - Returns: Whether one of the pins was changed.
     private func change(_ key: ResourceKey, in cache: MediaCache, _ server: RunningServer?) async throws -> Bool {
+        guard let server else { return try await isPinned ? cache.pin(key) : cache.unpin(key) }
+        let stored = isPinned ? try await cache.presentations.inventory(of: key)?.keys : try await cache.presentations.ownResources(of: key, amongPinned: true)
         var changed = false
-        for part in try await parts(of: key, in: cache) {
-            if let server {
-                changed = try server.setPinned(part, isPinned) || changed
-            } else {
-                changed = try await (isPinned ? cache.pin(part) : cache.unpin(part)) || changed
-            }
-        }
+        for part in stored ?? [key] { changed = try server.setPinned(part, isPinned) || changed }
         return changed
-    }
-
-    private func parts(of key: ResourceKey, in cache: MediaCache) async throws -> [ResourceKey] {
-        if isPinned { return try await cache.presentations.status(of: key)?.resources ?? [key] }
-        return try await cache.presentations.ownResources(of: key, amongPinned: true) ?? [key]
     }
 
     private func tell(_ item: NamedResources.Item, _ changed: Bool) throws {

@@ -118,7 +118,7 @@ struct RemoveCommand: Command {
     private func remove(_ key: ResourceKey, _ cache: MediaCache, _ server: RunningServer?) async throws -> RunningServer.Outcome {
         if let server { return try server.remove(key) }
         let stored = try await cache.status(of: key)?.stored.totalBytes
-        guard try await cache.remove(key) else { return RunningServer.Outcome() }
+        guard try await cache.removeResource(key) else { return RunningServer.Outcome() }
         return RunningServer.Outcome(removed: 1, bytes: expended.withLock { $0[key] } ?? stored ?? 0)
     }
 

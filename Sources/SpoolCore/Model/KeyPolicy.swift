@@ -23,6 +23,18 @@ public struct KeyPolicy: Hashable, Sendable {
         var target: String
     }
 
+    /// A choice of keys by the app. Two of them are equal if they are the same object.
+    private final class Choice: Hashable, Sendable {
+        let key: @Sendable (String) -> ResourceKey?
+
+        init(_ key: @escaping @Sendable (String) -> ResourceKey?) { self.key = key }
+
+        static func == (a: Choice, b: Choice) -> Bool { a === b }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    }
+
+    private var choice: Choice?
     private var dropped: [DroppedItems] = []
     private var maps: [HostMap] = []
 
@@ -80,12 +92,29 @@ public struct KeyPolicy: Hashable, Sendable {
         return policy
     }
 
+    /// Returns a policy that asks the app for the key of a URL first. The rules apply where the app
+    /// returns nil.
+    ///
+    ///     let policy = KeyPolicy().choosing { url in
+    ///         url.hasPrefix("https://cdn.example.com/") ? ResourceKey(normalized: videoID(in: url)) : nil
+    ///     }
+    ///
+    /// - Parameter key: Returns the key of a normalized URL, or nil. Called often and on any thread:
+    ///   it must be quick, must not block, and must return the same key for the same URL. A later
+    ///   call of this method replaces the closure.
+    public func choosing(_ key: @escaping @Sendable (_ url: String) -> ResourceKey?) -> KeyPolicy {
+        var policy = self
+        policy.choice = Choice(key)
+        return policy
+    }
+
     /// The key of a URL.
     /// - Throws: `ParseError` for anything but an absolute `http` or `https` URL with a host.
     public func key(for url: String) throws(ParseError) -> ResourceKey { key(for: try MediaURL(url)) }
 
     /// The key of a URL.
     package func key(for url: MediaURL) -> ResourceKey {
+        if let chosen = choice?.key(url.text) { return chosen }
         if dropped.isEmpty && maps.isEmpty { return ResourceKey(url) }
         var (origin, query) = (url.origin, url.query.map(String.init))
         for rule in dropped where rule.hosts?.contains(url.origin.host) != false {

@@ -243,7 +243,7 @@ package struct FetchScheduler: Sendable {
     /// Holds a request that the policy refuses, and queues a waiting one that it permits.
     private mutating func judge(_ id: UInt64) {
         guard let request = requests[id] else { return }
-        let refusal = access(of: id).refusal(under: conditions)
+        let refusal = policy.isOffline ? .offline : access(of: id).refusal(under: conditions)
         if refusal != nil || request.refusal != .playback { hold(id, refusal) }
         guard request.run == nil, refusal == nil else { return }
         let place = queues[Group(request)]?[request.host]?.lastIndex { $0 < id }.map { $0 + 1 } ?? 0

@@ -50,6 +50,8 @@ public enum NetworkRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     case heat(ThermalState)
     /// A player needs the link, so less urgent requests pause.
     case playback
+    /// The app has switched the network off (`NetworkPolicy.isOffline`).
+    case offline
 
     /// The reason in one line for people.
     public var description: String {
@@ -60,6 +62,7 @@ public enum NetworkRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         case .lowPowerMode: "the device is in Low Power Mode"
         case .heat(let state): "the device is too hot (\(state))"
         case .playback: "a player needs the link"
+        case .offline: "the app is in offline mode"
         }
     }
 }

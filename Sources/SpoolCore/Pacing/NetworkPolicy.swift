@@ -5,6 +5,7 @@
 /// policy.downloads.allowsExpensive = false       // downloads and later items wait for Wi-Fi
 /// policy.downloads.allowsLowPowerMode = false
 /// cache.networkPolicy = policy                   // applies to running requests at once
+/// cache.networkPolicy.isOffline = true           // only stored bytes from now on
 /// ```
 ///
 /// Stored bytes play under all conditions. `ReadOptions.access` and the options of an asset replace
@@ -18,9 +19,18 @@ public struct NetworkPolicy: Hashable, Sendable {
     /// `CacheError.Code.networkRefused`; between 1 millisecond and 1 hour. The default is 60
     /// seconds. Other readers wait without a limit.
     public var patience = Duration.seconds(60)
+    /// Whether every request is refused, whatever the options of a reader permit ("offline mode").
+    /// The default is false.
+    ///
+    /// Stored bytes play as before. A reader that plays and needs other bytes fails at once with
+    /// `CacheError.Code.networkRefused`. Preloads and downloads wait until this is false again.
+    public var isOffline = false
 
     /// Creates a policy that permits every request.
     public init() {}
+
+    /// How long a reader that plays waits for a refused request.
+    package var waitForPermission: Duration { isOffline ? .milliseconds(1) : patience }
 
     /// The conditions for readers of a priority.
     func access(for priority: ReadPriority) -> NetworkAccess { priority == .playing ? playback : downloads }
