@@ -34,9 +34,7 @@ extension MediaCache {
     /// - Throws: `.store`, `.closed`, `.unsupportedURL`, the last also for a presentation of more
     ///   than 1 048 576 parts.
     public func isComplete(_ name: some ResourceName) async throws(CacheError) -> Bool {
-        let key = try name.key(in: self)
-        if let presentation = try await presentations.status(of: key) { return presentation.isComplete }
-        return try await status(of: key)?.isComplete == true
+        try await presentations.isComplete(name.key(in: self))
     }
 
     /// Returns resources in the order of their keys. For more, call again with the key of the last
@@ -80,17 +78,7 @@ extension MediaCache {
     ///   `.unsupportedURL`.
     @discardableResult
     public func remove(_ name: some ResourceName) async throws(CacheError) -> Bool {
-        let key = try name.key(in: self)
-        for part in try await presentations.ownResources(of: key)?.dropFirst().reversed() ?? [] { try await removeResource(part) }
-        return try await removeResource(key)
-    }
-
-    /// Removes one resource, also where it is a manifest.
-    ///
-    /// - Returns: False if nothing was stored of it.
-    @discardableResult
-    package func removeResource(_ key: ResourceKey) async throws(CacheError) -> Bool {
-        try await withCheckedContinuation { continuation in remove(key) { continuation.resume(returning: $0) } }.get()
+        try await presentations.remove(name.key(in: self))
     }
 
     /// Makes everything durable and releases every lock on the store. Call it before the system

@@ -15,7 +15,7 @@ extension MediaCache {
     /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`. Resources
     ///   that were removed before the error stay removed.
     @discardableResult
-    public func clear() async throws(CacheError) -> Int64 { try await removal(.everyResource) }
+    public func clear() async throws(CacheError) -> Int64 { try await Removal.run(.everyResource, in: self) }
 
     /// Removes whole resources, longest unused first, until the store occupies at most `bytes`.
     ///
@@ -25,7 +25,7 @@ extension MediaCache {
     /// - Returns: The disk space that the removed resources occupied, in bytes.
     /// - Throws: The errors of ``clear()``.
     @discardableResult
-    public func trim(toBytes bytes: Int64) async throws(CacheError) -> Int64 { try await removal(.beyond(bytes: bytes)) }
+    public func trim(toBytes bytes: Int64) async throws(CacheError) -> Int64 { try await Removal.run(.beyond(bytes: bytes), in: self) }
 
     /// Removes the resources whose last use was before `time`.
     ///
@@ -34,7 +34,9 @@ extension MediaCache {
     /// - Returns: The disk space that the removed resources occupied, in bytes.
     /// - Throws: The errors of ``clear()``.
     @discardableResult
-    public func trim(unusedSince time: Timestamp) async throws(CacheError) -> Int64 { try await removal(.lastUsed(before: time)) }
+    public func trim(unusedSince time: Timestamp) async throws(CacheError) -> Int64 {
+        try await Removal.run(.lastUsed(before: time), in: self)
+    }
 
     /// Removes everything that the cache keeps on disk: resources, pins, the list of downloads and
     /// its files, credentials of clients, the history, and indexes that were set aside as damaged.
@@ -45,54 +47,12 @@ extension MediaCache {
     ///
     /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`.
     public func eraseEverything() async throws(CacheError) {
-        try await withCheckedContinuation { continuation in eraseEverything { continuation.resume(returning: $0) } }.get()
+        try await withCheckedContinuation { continuation in Removal.eraseEverything(in: self) { continuation.resume(returning: $0) } }.get()
     }
 
     /// Does not compile: the two removals differ in what stays.
-    @available(
-        *, unavailable, message: "use clear(), which keeps downloads and pins, or eraseEverything(), which removes them as well"
-    )
+    @available(*, unavailable, message: "use clear(), which keeps downloads and pins, or eraseEverything()")
     public func removeAll() async throws(CacheError) {}
-
-    private func removal(_ extent: Removal.Extent) async throws(CacheError) -> Int64 {
-        try await withCheckedContinuation { continuation in
-            remove(extent) { continuation.resume(returning: $0) }
-        }.get().bytes
-    }
-
-    /// Removes every resource except downloads and pins. Calls `done` on a lane.
-    package func clear(_ done: @escaping @Sendable (Result<Removal, CacheError>) -> Void) { remove(.everyResource, done) }
-
-    /// Removes everything. Calls `done` on a lane.
-    package func eraseEverything(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
-        onIndexLane(nil, done) { [engine, store, downloadRunner] () throws(StoreError) in
-            guard store.isWritable else { throw .readOnly }
-            for session in engine.sessions.withLock({ $0.removeAll() }) { session.end(.removed) }
-            try store.removeAll()
-            downloadRunner.forgetAll()
-            engine.countsKeeper.withLock { $0 }?.forget(engine.statistics)
-        }
-    }
-
-    /// Returns whether ``clear()`` keeps a resource with this status.
-    package func keepsWhenCleared(_ status: ResourceStatus) -> Bool {
-        status.isPinned || engine.downloadKeys.contains(status.key) || engine.temporaryPins.contains(status.key)
-    }
-
-    private func remove(_ extent: Removal.Extent, _ done: @escaping @Sendable (Result<Removal, CacheError>) -> Void) {
-        onIndexLane(
-            nil,
-            { [engine] (count: Result<Int, CacheError>) in
-                switch count {
-                case .success(let count): Removal(extent: extent, examinedLimit: count).run(in: engine, done)
-                case .failure(let error): done(.failure(error))
-                }
-            }
-        ) { [engine, store] () throws(StoreError) in
-            engine.committer.writeTouches()
-            return try store.count()
-        }
-    }
 }
 
 /// One removal of many resources, in the order of their last use.
@@ -107,10 +67,10 @@ package struct Removal: Sendable {
         case lastUsed(before: Timestamp)
     }
 
-    fileprivate let extent: Extent
+    private let extent: Extent
     /// The number of candidates that may still be examined. It begins with the number of resources
     /// in the store, so resources that come meanwhile do not prolong the removal without an end.
-    fileprivate var examinedLimit: Int
+    private var examinedLimit: Int
     /// The last candidate that was examined.
     private var last: EvictionCandidate?
     /// The number of removed resources.
@@ -118,10 +78,54 @@ package struct Removal: Sendable {
     /// The disk space that the removed resources occupied, in bytes.
     package private(set) var bytes: Int64 = 0
 
-    fileprivate init(extent: Extent, examinedLimit: Int) { (self.extent, self.examinedLimit) = (extent, examinedLimit) }
+    private init(extent: Extent, examinedLimit: Int) { (self.extent, self.examinedLimit) = (extent, examinedLimit) }
+
+    /// Removes every resource except downloads and pins. Calls `done` on a lane.
+    package static func clear(_ cache: MediaCache, _ done: @escaping @Sendable (Result<Removal, CacheError>) -> Void) {
+        begin(.everyResource, in: cache.engine, done)
+    }
+
+    /// Removes everything. Calls `done` on a lane.
+    package static func eraseEverything(in cache: MediaCache, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+        let (engine, store, downloads) = (cache.engine, cache.store, cache.downloadRunner)
+        cache.onIndexLane(nil, done) { () throws(StoreError) in
+            guard store.isWritable else { throw .readOnly }
+            for session in engine.sessions.withLock({ $0.removeAll() }) { session.end(.removed) }
+            try store.removeAll()
+            downloads.forgetAll()
+            engine.countsKeeper.withLock { $0 }?.forget(engine.statistics)
+        }
+    }
+
+    /// Returns whether `clear` keeps a resource with this status.
+    package static func keeps(_ status: ResourceStatus, in cache: MediaCache) -> Bool {
+        status.isPinned || cache.engine.downloadKeys.contains(status.key) || cache.engine.temporaryPins.contains(status.key)
+    }
+
+    /// Removes resources, and returns the bytes on disk that they occupied.
+    fileprivate static func run(_ extent: Extent, in cache: MediaCache) async throws(CacheError) -> Int64 {
+        try await withCheckedContinuation { continuation in
+            begin(extent, in: cache.engine) { continuation.resume(returning: $0) }
+        }.get().bytes
+    }
+
+    private static func begin(_ extent: Extent, in engine: Engine, _ done: @escaping @Sendable (Result<Removal, CacheError>) -> Void) {
+        engine.onIndexLane(
+            nil,
+            { (count: Result<Int, CacheError>) in
+                switch count {
+                case .success(let count): Removal(extent: extent, examinedLimit: count).run(in: engine, done)
+                case .failure(let error): done(.failure(error))
+                }
+            }
+        ) { [store = engine.store] () throws(StoreError) in
+            engine.committer.writeTouches()
+            return try store.count()
+        }
+    }
 
     /// Removes a page of candidates in each job of the index lane, until nothing is left to remove.
-    fileprivate func run(in engine: Engine, _ done: @escaping @Sendable (Result<Removal, CacheError>) -> Void) {
+    private func run(in engine: Engine, _ done: @escaping @Sendable (Result<Removal, CacheError>) -> Void) {
         engine.onIndexLane(
             nil,
             { (page: Result<(removal: Removal, isOver: Bool), CacheError>) in
@@ -132,7 +136,8 @@ package struct Removal: Sendable {
             }
         ) { [self] () throws(StoreError) in
             var removal = self
-            return (removal, try removal.removePage(of: engine))
+            let isOver = try removal.removePage(of: engine)
+            return (removal, isOver)
         }
     }
 

@@ -34,7 +34,8 @@ extension MediaCache {
     ) async throws(CacheError) -> ExportedFile {
         let key = try name.key(in: self)
         if try await presentations.inventory(of: key) != nil {
-            throw CacheError(.unsupportedURL, "\(key) is the manifest of a presentation, which has no single file; play it from the cache", key: key)
+            let reason = "\(key) is the manifest of a presentation, which has no single file; play it from the cache"
+            throw CacheError(.unsupportedURL, reason, key: key)
         }
         return try await TransferCancellation.run { cancellation, done in
             export(key, to: path, options: options, cancellation: cancellation, progress: progress, done)

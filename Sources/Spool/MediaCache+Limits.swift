@@ -1,15 +1,9 @@
 extension MediaCache {
-    /// The limits on stored bytes. They begin with those of the configuration.
-    ///
-    /// ```swift
-    /// cache.limits.quotaBytes = 300_000_000
-    /// ```
+    /// The limits on stored bytes, first those of the configuration. Callable on any thread.
     ///
     /// A change takes effect at once: resources beyond the limits are evicted, and each eviction is
     /// an event `.evicted` with its cause. A resource in use keeps the read-ahead that it began
     /// with. A limit below its least value counts as that value: 1 byte, 1 resource, 1 nanosecond.
-    /// Callable on any thread. Two threads that change different limits at the same time may lose
-    /// one of the changes.
     public var limits: StorageLimits {
         get { engine.limits.current }
         set { engine.change(newValue.raisedToLeast) }

@@ -20,8 +20,7 @@ extension MediaCache {
     ///   `.unsupportedURL`.
     @discardableResult
     public func pin(_ name: some ResourceName) async throws(CacheError) -> Bool {
-        let key = try name.key(in: self)
-        return try await setPinned(presentations.inventory(of: key)?.keys ?? [key], true)
+        try await presentations.setPinned(name.key(in: self), true)
     }
 
     /// Removes the pin of a resource, so that it may be evicted again. With the name of a manifest,
@@ -33,52 +32,15 @@ extension MediaCache {
     ///   `.unsupportedURL`.
     @discardableResult
     public func unpin(_ name: some ResourceName) async throws(CacheError) -> Bool {
-        let key = try name.key(in: self)
-        return try await setPinned(presentations.ownResources(of: key, amongPinned: true) ?? [key], false)
-    }
-
-    /// Pins or unpins these resources, and no parts of manifests among them.
-    ///
-    /// - Returns: Whether one of the pins changed.
-    @discardableResult
-    package func setPinned(_ keys: [ResourceKey], _ isPinned: Bool) async throws(CacheError) -> Bool {
-        var isChanged = false
-        for key in keys {
-            let result = await withCheckedContinuation { continuation in
-                setPinned(key, isPinned) { continuation.resume(returning: $0) }
-            }
-            if try result.get() { isChanged = true }
-        }
-        return isChanged
-    }
-
-    /// The most keys that one call of `pinsWithoutBytes(after:)` returns.
-    public static let pinPage = 1000
-
-    /// Returns the keys of pinned resources without stored bytes, in a stable order, at most
-    /// `pinPage` of them. For more, call again with the last key.
-    ///
-    /// `resources(after:limit:)` lists the resources with stored bytes. A pin that version 0.1 or
-    /// earlier made before the first byte came is missing here until the resource is pinned again.
-    ///
-    /// - Throws: `.store`, `.closed`.
-    public func pinsWithoutBytes(after key: ResourceKey? = nil) async throws(CacheError) -> [ResourceKey] {
-        try await withCheckedContinuation { continuation in
-            onIndexLane(nil, { continuation.resume(returning: $0) }) { [store] () throws(StoreError) in
-                try store.pinsWithoutBytes(after: key, limit: Self.pinPage)
-            }
-        }.get()
+        try await presentations.setPinned(name.key(in: self), false)
     }
 
     /// Protects a resource from eviction for as long as the returned object lives. The pin is not
     /// persisted.
-    public func temporaryPin(_ key: ResourceKey) -> TemporaryPin { TemporaryPin(key: key, pins: engine.temporaryPins) }
-
-    /// Protects the resource of a URL from eviction for as long as the returned object lives.
     ///
     /// - Throws: `.unsupportedURL`.
     public func temporaryPin(_ name: some ResourceName) throws(CacheError) -> TemporaryPin {
-        temporaryPin(try name.key(in: self))
+        engine.temporaryPin(of: try name.key(in: self))
     }
 
     /// Sets or removes a pin. Calls `done` on the index lane.
@@ -87,5 +49,25 @@ extension MediaCache {
     ) {
         let time = environment.time.wallNow
         onIndexLane(key, done) { [store] () throws(StoreError) in try store.setPinned(withVariants: key, isPinned, time: time) }
+    }
+}
+
+extension ResourceKey {
+    /// The most keys that one call of `pinnedWithoutBytes(in:after:)` returns.
+    private static let pinPage = 1000
+
+    /// Returns the keys of pinned resources without stored bytes, in a stable order, at most 1000 of
+    /// them. For more, call again with the last key.
+    ///
+    /// A pin that version 0.1 or earlier made before the first byte came is missing here until the
+    /// resource is pinned again.
+    ///
+    /// - Throws: `.store`, `.closed`.
+    package static func pinnedWithoutBytes(in cache: MediaCache, after key: ResourceKey? = nil) async throws(CacheError) -> [ResourceKey] {
+        try await withCheckedContinuation { continuation in
+            cache.onIndexLane(nil, { continuation.resume(returning: $0) }) { [store = cache.store] () throws(StoreError) in
+                try store.pinsWithoutBytes(after: key, limit: pinPage)
+            }
+        }.get()
     }
 }

@@ -95,27 +95,6 @@ public final class MediaCache: Sendable {
             for: MediaURL(cachable: url), key: key, start: start, end: end, wantsBytes: wantsBytes, options: options, wake: wake)
     }
 
-    /// Returns a reader of bytes that can be sent at once.
-    ///
-    /// - Parameters:
-    ///   - link: The reference that the door keeps. The call updates it.
-    ///   - spec: The requested range, or nil for the whole resource.
-    ///   - policy: The result of `policy(for:_:)` for the URL.
-    ///   - max: The most bytes that the door sends before it asks the reader for more.
-    /// - Returns: The hit, or nil if anything has to be waited for, fetched or decided first.
-    ///   `sessionReader` handles those requests.
-    package func hit(
-        _ link: inout SessionLink, key: ResourceKey, url: MediaURL, spec: RangeHeader.Spec?, policy: CachePolicy, max: Int64
-    ) -> StoredHit? {
-        engine.hit(&link, key: key, url: url, spec: spec, policy: policy, max: max)
-    }
-
-    /// Returns the policy by which a resource is read. For a URL with the extension of a playlist,
-    /// `.standard` replaces `.preferStored`, even if the origin serves the playlist as text.
-    package func policy(for url: MediaURL, _ asked: CachePolicy?) -> CachePolicy {
-        configuration.policy(for: url, asked)
-    }
-
     /// The conditions under which requests run. A change applies to running requests at once.
     public var networkPolicy: NetworkPolicy {
         get { engine.networkPolicy }
@@ -176,7 +155,7 @@ public final class MediaCache: Sendable {
 
     /// The states of all sessions now, in any order.
     package var liveStatuses: [ResourceStatus.Live] { engine.sessions.withLock { $0.all }.map(\.liveStatus) }
-    private var catalog: ResourceCatalog { ResourceCatalog(engine: engine, downloads: downloadRunner) }
+    package var catalog: ResourceCatalog { ResourceCatalog(engine: engine, downloads: downloadRunner) }
 
     // MARK: Removing
 
@@ -208,10 +187,18 @@ public final class MediaCache: Sendable {
     }
 }
 
-extension MediaCache {
-    /// Descriptions of the broken invariants of the sessions, for simulations, which check them
-    /// after every step.
-    package var violations: [String] {
-        catalog.violations
+extension SessionLink {
+    /// Returns a reader of bytes that can be sent at once. The call updates the link.
+    ///
+    /// - Parameters:
+    ///   - spec: The requested range, or nil for the whole resource.
+    ///   - policy: The result of `Configuration.policy(for:_:)` for the URL.
+    ///   - max: The most bytes that the door sends before it asks the reader for more.
+    /// - Returns: The hit, or nil if anything has to be waited for, fetched or decided first.
+    ///   `sessionReader` handles those requests.
+    package mutating func hit(
+        in cache: MediaCache, key: ResourceKey, url: MediaURL, spec: RangeHeader.Spec?, policy: CachePolicy, max: Int64
+    ) -> StoredHit? {
+        cache.engine.hit(&self, key: key, url: url, spec: spec, policy: policy, max: max)
     }
 }

@@ -49,7 +49,8 @@ import Testing
         #expect(cleared.text.hasPrefix(#"{"removed":1,"bytes":"#) && cleared.text.contains(#""kept":1,"keptBytes":"#), "\(cleared.text)")
         #expect(try post(world.connect(), "/_spool/api/erase-everything", fields).text.hasPrefix(#"{"removed":1,"bytes":"#))
         #expect(try post(world.connect(), "/_spool/api/clear", fields).text == #"{"removed":0,"bytes":0,"kept":0,"keptBytes":0}"#)
-        #expect(try post(world.connect(), "/_spool/api/remove-all", fields).status == 404, "an earlier program keeps what it meant to remove")
+        let earlier = try post(world.connect(), "/_spool/api/remove-all", fields)
+        #expect(earlier.status == 404, "an earlier program removes nothing by mistake")
     }
 
     @Test func `an unknown command and a missing key are refused`() throws {

@@ -73,7 +73,7 @@ import Testing
     private func isHit(_ world: ProxyWorld, _ film: VirtualResource, _ spec: RangeHeader.Spec) throws -> Bool {
         var link = SessionLink()
         let url = try MediaURL(film.url)
-        let hit = world.cache.hit(&link, key: world.cache.key(for: url), url: url, spec: spec, policy: .preferStored, max: 1 << 20)
+        let hit = link.hit(in: world.cache, key: world.cache.key(for: url), url: url, spec: spec, policy: .preferStored, max: 1 << 20)
         hit?.leave(after: 0)
         return hit != nil
     }

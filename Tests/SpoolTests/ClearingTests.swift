@@ -53,7 +53,7 @@ import Testing
         #expect(try await world.cache.count() == 0)
         #expect(try await world.cache.totalSizeBytes() == 0)
         #expect(try await world.cache.downloads.list().isEmpty)
-        #expect(try await world.cache.pinsWithoutBytes().isEmpty)
+        #expect(try await ResourceKey.pinnedWithoutBytes(in: world.cache).isEmpty)
     }
 
     @Test(arguments: [false, true])
@@ -128,20 +128,16 @@ import Testing
         #expect(try !files(containing: "origin.test").isEmpty, "the search finds a URL that is stored")
     }
 
-    @Test func `a process that only reads the store removes nothing, and its readers go on`() async throws {
-        let first = try openWorld()
-        try await play(songs[0], first)
-        let second = try openWorld()
-        let reader = try second.cache.reader(for: songs[0].url)
-        #expect(try await reader.read(at: 0, count: 10).count == 10)
-        for call in [{ try await second.cache.clear() }, { try await second.cache.eraseEverything() }] as [() async throws -> Void] {
-            let error = await #expect(throws: CacheError.self) { try await call() }
-            #expect(error?.code == .storeLocked)
-        }
-        #expect(try await reader.read(at: 1000, count: 10).count == 10)
-        await second.cache.close()
-        #expect(try await first.cache.status(of: songs[0].url)?.isComplete == true)
-        await first.cache.close()
+    @Test func `more resources than one page of candidates go, and the bytes of all are counted`() async throws {
+        let many = (0..<EvictionCandidate.pageCount * 2 + 10).map { VirtualResource(url: "http://origin.test/\($0)", seed: 1, length: 100) }
+        let world = try EngineWorld(many, store: MemoryStore())
+        for one in many { _ = try await world.cache.reader(for: one.url).bytes() }
+        try await eventually("all are stored") { try await world.cache.count() == many.count }
+        let size = try await world.cache.totalSizeBytes()
+        #expect(size > 0)
+        #expect(try await world.cache.clear() == size)
+        #expect(try await world.cache.count() == 0)
+        await world.cache.close()
     }
 
     @Test(arguments: 0..<40)

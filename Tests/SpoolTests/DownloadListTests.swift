@@ -28,6 +28,23 @@ import Testing
         #expect(list[key("a")]?.state == .complete)
     }
 
+    @Test func `the speed of a download follows the bytes of the last seconds, and names the remaining time`() {
+        var list = list("a")
+        _ = list.turn(now: Self.start)
+        let total: Int64 = 40_000_000
+        for second in 0...4 as ClosedRange<Int64> {
+            list.progressed(key("a"), done: second * 2_000_000, total: total, now: Self.start + .seconds(second))
+        }
+        #expect(list[key("a")]?.bytesPerSecond == 2_000_000)
+        #expect(list[key("a")]?.remainingTime == .seconds(16))
+        for second in 5...60 as ClosedRange<Int64> {
+            list.progressed(key("a"), done: 8_000_000, total: total, now: Self.start + .seconds(second))
+        }
+        #expect((list[key("a")]?.bytesPerSecond).map { $0 < 1000 } == true, "nothing arrives")
+        _ = list.pause(key("a"))
+        #expect(list[key("a")]?.bytesPerSecond == nil && list[key("a")]?.remainingTime == nil)
+    }
+
     @Test func `a list that was not started runs nothing, and one that is stopped stops all`() {
         var list = list("a")
         list.isStarted = false

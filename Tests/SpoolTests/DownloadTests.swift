@@ -182,6 +182,46 @@ import Testing
         await world.cache.close()
     }
 
+    @Test func `an entry keeps its fields, data and requirements, and nothing shows the fields`() async throws {
+        let first = try EngineWorld([film], store: openStore())
+        var access = NetworkAccess(allowsCellular: false)
+        (access.allowsLowPowerMode, access.hottest) = (false, .fair)
+        let details = DownloadDetails(
+            requestFields: ["Authorization": "Bearer t0ken", "X-Two": "a: b"], appData: Array("A film\n".utf8), access: access,
+            maximumBytes: 1 << 30)
+        try await first.cache.downloads.add(film.url, details: details)
+        await first.cache.close()
+        let second = try EngineWorld([film], store: openStore())
+        try await second.cache.downloads.add(film.url, group: "trip")
+        let entry = try #require(try await second.cache.downloads.list().first)
+        #expect(entry.group == "trip" && entry.details == details, "an entry that is added again keeps its details")
+        var dumped = ""
+        dump(entry, to: &dumped)
+        for text in ["\(entry)", String(reflecting: entry), dumped] { #expect(!text.contains("t0ken")) }
+        try await second.cache.downloads.start()
+        try await download(film, in: second) { $0 == .complete }
+        let sent = second.origin.log.entries.map(\.request.fields)
+        #expect(!sent.isEmpty && sent.allSatisfy { $0["Authorization"] == "Bearer t0ken" && $0["X-Two"] == "a: b" })
+        await second.cache.close()
+    }
+
+    @Test func `an entry has a limit of its own, and details beyond their bounds enter nothing`() async throws {
+        let world = try EngineWorld([film])
+        let large = DownloadDetails(appData: [UInt8](repeating: 0, count: DownloadDetails.maximumAppDataBytes + 1))
+        let broken = DownloadDetails(requestFields: ["X-A": "1\nX-B: 2"])
+        let long = DownloadDetails(requestFields: ["X-A": String(repeating: "a", count: 9000)])
+        for details in [large, broken, long] {
+            let error = await #expect(throws: CacheError.self) { try await world.cache.downloads.add(film.url, details: details) }
+            #expect(error?.code == .configuration)
+        }
+        #expect(try await world.cache.downloads.list().isEmpty)
+        try await world.cache.downloads.add(film.url, details: DownloadDetails(maximumBytes: 1 << 20))
+        try await world.cache.downloads.start()
+        let failed = try await download(film, in: world) { if case .failed = $0 { true } else { false } }
+        #expect(failed.state.reason?.contains("it has 3145728 bytes, and may have 1048576") == true)
+        await world.cache.close()
+    }
+
     @Test func `a download that is removed while it runs does not come back`() async throws {
         let world = try EngineWorld([film, song], store: openStore(), script: { _, _ in .stall(afterBytes: 100_000, .correct) })
         try await world.cache.downloads.start()

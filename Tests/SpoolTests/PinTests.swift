@@ -34,14 +34,14 @@ import Testing
         let world = try EngineWorld(songs) { $0.limits.quotaBytes = Self.quota }
         let keys = try songs.map { try world.key($0) }
         do {
-            let pins = [world.cache.temporaryPin(keys[0]), world.cache.temporaryPin(keys[0])]
+            let pins = [try world.cache.temporaryPin(keys[0]), try world.cache.temporaryPin(keys[0])]
             for song in songs { try await world.play(song) }
             #expect(try await isComplete(songs[0], in: world))
             #expect(try await world.cache.status(of: keys[0])?.isPinned == false)
             withExtendedLifetime(pins) {}
         }
         try await world.cache.pin(keys[3])
-        do { _ = world.cache.temporaryPin(keys[3]) }
+        do { _ = try world.cache.temporaryPin(keys[3]) }
         for song in songs.prefix(3) { try await world.play(song) }
         #expect(try await isComplete(songs[3], in: world))
         await world.cache.close()

@@ -155,6 +155,22 @@ import Testing
         await world.cache.close()
     }
 
+    @Test func `the fields of an entry go to the origin of the manifest alone`() async throws {
+        let list = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\nlow1.m4s\n#EXTINF:4,\nhttp://elsewh.test/v/low2.m4s\n#EXT-X-ENDLIST\n"
+        let fields: HTTPFields = ["Content-Type": "application/vnd.apple.mpegurl", "Content-Length": "\(list.utf8.count)"]
+        let world = try world { $0 == "low.m3u8" ? .status(200, fields: fields, body: Array(list.utf8)) : nil }
+        try await world.cache.downloads.add(
+            Self.base + "low.m3u8", details: DownloadDetails(requestFields: ["Authorization": "Bearer t0ken"]))
+        try await world.cache.downloads.start()
+        try await download(Self.base + "low.m3u8", in: world) { $0 == .complete }
+        for entry in world.origin.log.entries {
+            let isOwn = entry.request.url.hasPrefix(Self.base)
+            #expect(entry.request.fields["Authorization"] == (isOwn ? "Bearer t0ken" : nil), "\(entry.request.url)")
+        }
+        #expect(world.origin.log.entries.contains { $0.request.url.hasPrefix("http://elsewh.test/") })
+        await world.cache.close()
+    }
+
     @Test func `a presentation is paused, and goes on after a resume`() async throws {
         let isSilent = Locked(true)
         let world = try world { name in name == "low3.m4s" && isSilent.withLock { $0 } ? .silence : nil }

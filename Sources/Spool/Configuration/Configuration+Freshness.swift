@@ -25,7 +25,7 @@ extension Configuration {
 extension Configuration {
     /// Returns the policy for a read: a playlist follows its server's rules where stored bytes are
     /// preferred otherwise.
-    func policy(for url: MediaURL, _ asked: CachePolicy?) -> CachePolicy {
+    package func policy(for url: MediaURL, _ asked: CachePolicy?) -> CachePolicy {
         let policy = asked ?? freshness.policy
         return policy == .preferStored && playlistExtensions.contains(pathExtension(url: url.text)) ? .standard : policy
     }

@@ -30,6 +30,8 @@ public struct Download: Hashable, Sendable, Identifiable {
     public var selection = PresentationSelection()
     /// Its priority: higher ones run first. The default is 0.
     public var priority = 0
+    /// The app's data, the requirements and the own limit of the entry.
+    public var details = DownloadDetails()
     /// Its state.
     public var state = State.queued
     /// The number of stored bytes.
@@ -37,6 +39,16 @@ public struct Download: Hashable, Sendable, Identifiable {
     /// The number of bytes of the resource, or nil until it is known. Of a presentation it is an
     /// estimate until the download is complete, because manifests give no lengths.
     public var totalBytes: Int64?
+    /// The bytes that arrived in a second, smoothed over the last seconds. Nil unless it runs, and in
+    /// its first second.
+    public var bytesPerSecond: Int64? { state == .running ? meter.bytesPerSecond : nil }
+    /// The time that the rest takes at this speed; nil while the speed or the length is not known,
+    /// and while nothing arrives.
+    public var remainingTime: Duration? {
+        guard let speed = bytesPerSecond, speed > 0, totalBytes != nil else { return nil }
+        return .seconds(missingBytes / speed)
+    }
+    var meter = DownloadMeter()
     /// The error of its last attempt, while it is queued again.
     public var lastError: String?
 
@@ -46,6 +58,29 @@ public struct Download: Hashable, Sendable, Identifiable {
     init(key: ResourceKey, url: String) {
         self.key = key
         self.url = url
+    }
+}
+
+/// Measures the speed of a download.
+struct DownloadMeter: Hashable {
+    /// The shortest time between two measurements.
+    private static let interval: Nanoseconds = .seconds(1)
+    /// The part of a new measurement in the speed: a change of the speed shows within about four
+    /// seconds.
+    private static let share: Int64 = 4
+
+    private var time: MonotonicInstant?
+    private var bytes: Int64 = 0
+    private(set) var bytesPerSecond: Int64?
+
+    /// Takes the number of stored bytes at a time.
+    mutating func passed(_ total: Int64, now: MonotonicInstant) {
+        guard let begin = time else { return (time, bytes) = (now, total) }
+        let passed = now - begin
+        guard passed >= Self.interval else { return }
+        let fresh = Int64(saturating: Double(max(0, total - bytes)) * 1e9 / Double(passed))
+        bytesPerSecond = bytesPerSecond.map { $0 - $0 / Self.share + fresh / Self.share } ?? fresh
+        (time, bytes) = (now, total)
     }
 }
 

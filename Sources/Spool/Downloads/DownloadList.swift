@@ -79,11 +79,13 @@ package struct DownloadList {
     ///
     /// - Returns: False if the list is full.
     package mutating func add(
-        _ key: ResourceKey, url: String, group: String, priority: Int, selection: PresentationSelection = PresentationSelection()
+        _ key: ResourceKey, url: String, group: String, priority: Int, selection: PresentationSelection = PresentationSelection(),
+        details: DownloadDetails? = nil
     ) -> Bool {
         guard entries[key] != nil || entries.count < StoredDownload.maximumCount else { return false }
         var entry = entries[key] ?? Entry(download: Download(key: key, url: url), order: (entries.values.map(\.order).max() ?? 0) + 1)
         (entry.download.url, entry.download.group, entry.download.priority) = (url, group, priority)
+        if let details { entry.download.details = details }
         if entry.download.selection != selection {
             entry.download.selection = selection
             if entry.download.state == .complete || entry.download.state == .running { entry.download.state = .queued }
@@ -160,6 +162,7 @@ package struct DownloadList {
         }
         for key in chosen where entries[key]?.download.state != .running {
             entries[key]?.download.state = .running
+            entries[key]?.download.meter = DownloadMeter()
             entries[key]?.retryTime = nil
             actions.append(.start(key))
         }
@@ -168,9 +171,14 @@ package struct DownloadList {
 
     /// Notes how far a transfer has come.
     ///
-    /// - Parameter isEstimated: Whether `total` is an estimate.
-    package mutating func progressed(_ key: ResourceKey, done: Int64, total: Int64?, isEstimated: Bool = false) {
+    /// - Parameters:
+    ///   - isEstimated: Whether `total` is an estimate.
+    ///   - now: The time of a look at the transfer, for its speed.
+    package mutating func progressed(
+        _ key: ResourceKey, done: Int64, total: Int64?, isEstimated: Bool = false, now: MonotonicInstant? = nil
+    ) {
         guard entries[key]?.download.state == .running else { return }
+        if let now { entries[key]?.download.meter.passed(done, now: now) }
         entries[key]?.download.doneBytes = done
         guard let total else { return }
         entries[key]?.download.totalBytes = total
@@ -186,6 +194,7 @@ package struct DownloadList {
         let download = entry.download
         let length = entry.isEstimated ? nil : download.totalBytes
         let total = length ?? download.doneBytes
+        if let most = download.details.maximumBytes, total > most { return "it has \(total) bytes, and may have \(most)" }
         let others = entries.values.map(\.download).filter { $0.key != key }
         if let allowance = settings.allowanceBytes {
             let left = max(0, others.reduce(allowance) { $0.subtractingClamped($1.promisedBytes) })
@@ -256,7 +265,7 @@ extension DownloadList {
         if selection.quality != usual.quality { members[Member.quality] = selection.quality.word }
         if selection.audio != usual.audio { members[Member.audio] = selection.audio.word }
         if selection.subtitles != usual.subtitles { members[Member.subtitles] = selection.subtitles.word }
-        return StoredDownload(key: key, members: members)
+        return StoredDownload(key: key, members: members.merging(download.details.members) { own, _ in own })
     }
 
     /// Enters a download that the store has.
@@ -272,6 +281,7 @@ extension DownloadList {
         download.priority = stored.members[Member.priority].flatMap { Int($0) } ?? 0
         download.selection = PresentationSelection(
             quality: stored.members[Member.quality], audio: stored.members[Member.audio], subtitles: stored.members[Member.subtitles])
+        download.details = DownloadDetails(members: stored.members)
         download.doneBytes = storedBytes
         download.totalBytes = stored.members[Member.bytes].flatMap { Int64($0) }.map { max(0, $0) }
         let isComplete = isWhole && storedBytes >= download.totalBytes ?? 0
@@ -300,7 +310,7 @@ extension Download {
         }
     }
 
-    fileprivate var missingBytes: Int64 { max(0, (totalBytes ?? 0).subtractingClamped(doneBytes)) }
+    var missingBytes: Int64 { max(0, (totalBytes ?? 0).subtractingClamped(doneBytes)) }
 }
 
 extension Download.State {

@@ -360,7 +360,7 @@ final class DownloadRunner: EngineDownloads {
                 let isPresentation = transfer.parts.withLock { !$0.isEmpty }
                 let done = max(progress.doneBytes, transfer.storedBytes)
                 let total = progress.totalBytes.map { isPresentation ? max($0, done) : $0 }
-                state.list.progressed(key, done: done, total: total, isEstimated: isPresentation)
+                state.list.progressed(key, done: done, total: total, isEstimated: isPresentation, now: now)
                 state.transfers[key] = transfer
             }
             let mayRun = state.pace.mayRun(fetched: fetched, limit: state.list.settings.bytesPerSecond, now: now)

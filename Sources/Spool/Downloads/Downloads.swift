@@ -71,7 +71,8 @@ public struct Downloads: Sendable {
     /// decide which of them it is.
     ///
     /// If the URL is in the list, its entry gets the group, the priority and the selection, and is
-    /// tried again if it had failed. With another selection, a finished one runs again.
+    /// tried again if it had failed. With another selection, a finished one runs again. Other details
+    /// apply to its next attempt.
     ///
     /// - Parameters:
     ///   - url: An absolute `http` or `https` URL.
@@ -80,22 +81,26 @@ public struct Downloads: Sendable {
     ///   - key: The identity in the cache, if the URL is not stable, or nil for the key of the URL.
     ///   - group: The name of a group that may be paused and resumed as one.
     ///   - priority: Higher ones run first.
+    ///   - details: Request fields, data of the app, requirements, a limit of its own; or nil for those
+    ///     of the entry, if there is one.
     /// - Returns: The entry.
-    /// - Throws: `.unsupportedURL` for any other URL, `.noRoom` if the list has 10 000 entries, `.store`,
-    ///   `.storeLocked` if another process writes the store, `.closed`.
+    /// - Throws: `.unsupportedURL` for any other URL, `.configuration` for details beyond their
+    ///   bounds, `.noRoom` if the list has 10 000 entries, `.store`, `.storeLocked` if another process
+    ///   writes the store, `.closed`.
     @discardableResult
     public func add(
         _ url: String, selection: PresentationSelection = PresentationSelection(), key: ResourceKey? = nil, group: String = "",
-        priority: Int = 0
+        priority: Int = 0, details: DownloadDetails? = nil
     ) async throws(CacheError) -> Download {
         let key = cache.readingKey(for: try MediaURL(cachable: url), chosen: key)
+        try details?.validate(for: key)
         let words = ["url": url, "group": group, "audio": selection.audio.word, "subtitles": selection.subtitles.word]
         guard StoredDownload(key: key, members: words).isStorable else {
             let reason = "the URL, its key, the group or a language of a download has a line break or is too long"
             throw CacheError(.unsupportedURL, reason, key: key)
         }
         let list = try await change { (list) throws(CacheError) in
-            guard list.add(key, url: url, group: group, priority: priority, selection: selection) else {
+            guard list.add(key, url: url, group: group, priority: priority, selection: selection, details: details) else {
                 throw CacheError(.noRoom, "the list has \(StoredDownload.maximumCount) downloads; remove some of them", key: key)
             }
             return [key]

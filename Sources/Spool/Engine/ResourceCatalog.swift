@@ -2,7 +2,7 @@ import SpoolCore
 import SpoolStore
 
 /// The resources of a cache: their list, and their removal.
-struct ResourceCatalog {
+package struct ResourceCatalog {
     let engine: Engine
     let downloads: DownloadRunner
 
@@ -50,8 +50,9 @@ struct ResourceCatalog {
         return existed
     }
 
-    /// Descriptions of the broken invariants of the sessions.
-    var violations: [String] {
+    /// Descriptions of the broken invariants of the sessions, for simulations, which check them after
+    /// every step.
+    package var violations: [String] {
         engine.sessions.withLock { $0.all }.flatMap { session in session.state.withLock { $0.machine.violations } }
     }
 }

@@ -22,7 +22,12 @@ extension Preload {
     static func download(
         in cache: MediaCache, _ download: Download, _ checks: ResourcePreload.DownloadChecks
     ) throws(CacheError) -> Preload {
-        let preload = try made(in: cache, download.url, .whole, selection: download.selection, key: download.key) { $0.download = checks }
+        var options = ReadOptions()
+        options.requestFields = download.details.fields.fields
+        options.access = download.details.access
+        let preload = try made(in: cache, download.url, .whole, selection: download.selection, key: download.key, options: options) {
+            $0.download = checks
+        }
         preload.begin()
         return preload
     }

@@ -157,6 +157,8 @@ public final class Preload: Sendable {
         let (round, isReload, isPinning) = state.withLock { ($0.round, $0.hasReloaded, $0.isPinning) }
         var settings = settings
         settings.isPinning = isPinning
+        // A part at another origin gets no credentials of the manifest.
+        if (try? MediaURL(item.url).origin) != (try? MediaURL(url).origin) { settings.options.requestFields = [:] }
         switch item.goal {
         case .beginning, .manifest: if isReload { settings.options.mode = .reload }
         case .part, .range: break
@@ -171,7 +173,7 @@ public final class Preload: Sendable {
         let isPaused = state.withLock { state -> Bool? in
             guard state.result == nil, state.round == round else { return nil }
             state.running[number] = part
-            if settings.protects, state.pins[key] == nil { state.pins[key] = settings.cache.temporaryPin(key) }
+            if settings.protects, state.pins[key] == nil { state.pins[key] = settings.cache.engine.temporaryPin(of: key) }
             return state.isPaused
         }
         guard let isPaused else { return }

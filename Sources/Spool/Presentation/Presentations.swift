@@ -102,6 +102,42 @@ public struct Presentations: Sendable {
         }
     }
 
+    /// Returns whether a presentation plays to its end from the store, or a resource is stored.
+    func isComplete(_ key: ResourceKey) async throws(CacheError) -> Bool {
+        if let presentation = try await status(of: key) { return presentation.isComplete }
+        return try await cache.status(of: key)?.isComplete == true
+    }
+
+    /// Removes a resource, with the parts that only it has if it is a manifest. The manifest is last.
+    func remove(_ key: ResourceKey) async throws(CacheError) -> Bool {
+        for part in try await ownResources(of: key)?.dropFirst().reversed() ?? [] { try await removeResource(part) }
+        return try await removeResource(key)
+    }
+
+    /// Removes one resource, also where it is a manifest.
+    ///
+    /// - Returns: False if nothing was stored of it.
+    @discardableResult
+    package func removeResource(_ key: ResourceKey) async throws(CacheError) -> Bool {
+        try await withCheckedContinuation { continuation in cache.remove(key) { continuation.resume(returning: $0) } }.get()
+    }
+
+    /// Pins or unpins a resource, with its stored parts if it is a manifest. Parts that another
+    /// pinned presentation shares stay pinned.
+    ///
+    /// - Returns: Whether one of the pins changed.
+    func setPinned(_ key: ResourceKey, _ isPinned: Bool) async throws(CacheError) -> Bool {
+        let stored = isPinned ? try await inventory(of: key)?.keys : try await ownResources(of: key, amongPinned: true)
+        var isChanged = false
+        for part in stored ?? [key] {
+            let result = await withCheckedContinuation { continuation in
+                cache.setPinned(part, isPinned) { continuation.resume(returning: $0) }
+            }
+            if try result.get() { isChanged = true }
+        }
+        return isChanged
+    }
+
     /// Returns the resources that only this presentation has, the manifest first, or nil if no such
     /// manifest is stored.
     package func ownResources(of key: ResourceKey, amongPinned: Bool = false) async throws(CacheError) -> [ResourceKey]? {

@@ -80,7 +80,7 @@ extension MediaCache {
         var keys: [ResourceKey] = []
         var last: ResourceKey?
         while true {
-            let page = try await pinsWithoutBytes(after: last)
+            let page = try await ResourceKey.pinnedWithoutBytes(in: self, after: last)
             guard let end = page.last else { return keys }
             keys += page.filter(pattern.matches)
             last = end

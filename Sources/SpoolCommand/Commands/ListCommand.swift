@@ -90,7 +90,7 @@ struct ListCommand: Command {
     private func printPins(_ cache: MediaCache, _ total: inout ListTotal) async throws {
         var last: ResourceKey?
         while true {
-            let page = try await cache.pinsWithoutBytes(after: last)
+            let page = try await ResourceKey.pinnedWithoutBytes(in: cache, after: last)
             guard let end = page.last else { return }
             for key in page where isListed(key) {
                 let line = isJSON ? (total.lines == 0 ? "\n" : ",\n") + pinObject(key) : ListTable.line(forPinOf: key, isLong: isLong)

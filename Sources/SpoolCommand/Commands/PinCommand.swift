@@ -98,7 +98,10 @@ private struct Pinning {
     /// - Returns: Whether one of the pins was changed.
     private func change(_ key: ResourceKey, in cache: MediaCache, _ server: RunningServer?) async throws -> Bool {
         guard let server else { return try await isPinned ? cache.pin(key) : cache.unpin(key) }
-        let stored = isPinned ? try await cache.presentations.inventory(of: key)?.keys : try await cache.presentations.ownResources(of: key, amongPinned: true)
+        let stored =
+            isPinned
+            ? try await cache.presentations.inventory(of: key)?.keys
+            : try await cache.presentations.ownResources(of: key, amongPinned: true)
         var changed = false
         for part in stored ?? [key] { changed = try server.setPinned(part, isPinned) || changed }
         return changed

@@ -118,7 +118,7 @@ struct RemoveCommand: Command {
     private func remove(_ key: ResourceKey, _ cache: MediaCache, _ server: RunningServer?) async throws -> RunningServer.Outcome {
         if let server { return try server.remove(key) }
         let stored = try await cache.status(of: key)?.stored.totalBytes
-        guard try await cache.removeResource(key) else { return RunningServer.Outcome() }
+        guard try await cache.presentations.removeResource(key) else { return RunningServer.Outcome() }
         return RunningServer.Outcome(removed: 1, bytes: expended.withLock { $0[key] } ?? stored ?? 0)
     }
 
@@ -138,7 +138,7 @@ struct RemoveCommand: Command {
             var outcome = RunningServer.Outcome()
             for part in try await parts(of: item.key, in: cache) {
                 guard let status = try await cache.status(of: part) else { continue }
-                if named.names.isEmpty, !isErasing, cache.keepsWhenCleared(status) {
+                if named.names.isEmpty, !isErasing, Removal.keeps(status, in: cache) {
                     outcome.add(RunningServer.Outcome(kept: 1, keptBytes: status.stored.totalBytes))
                     continue
                 }
@@ -198,9 +198,8 @@ private final class RemovalReport {
         guard isTotal else { return }
         try OutputStream.output.write("\(verb) \(Self.resources(total.removed))\(size)\n")
         guard total.kept > 0 else { return }
-        try OutputStream.output.write(
-            "\(isDry ? "would keep" : "kept") \(Self.resources(total.kept)) (\(ByteCount.text(total.keptBytes))) that are downloads or pinned;"
-                + " 'spool rm --everything' removes them as well\n")
+        let kept = "\(isDry ? "would keep" : "kept") \(Self.resources(total.kept)) (\(ByteCount.text(total.keptBytes)))"
+        try OutputStream.output.write("\(kept) that are downloads or pinned; 'spool rm --everything' removes them as well\n")
     }
 
     private static func resources(_ count: Int64) -> String { "\(count) resource\(count == 1 ? "" : "s")" }

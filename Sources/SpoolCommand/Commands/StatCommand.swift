@@ -147,7 +147,7 @@ extension MediaCache {
     func hasPinWithoutBytes(_ key: ResourceKey) async throws -> Bool {
         var last: ResourceKey?
         while true {
-            let page = try await pinsWithoutBytes(after: last)
+            let page = try await ResourceKey.pinnedWithoutBytes(in: self, after: last)
             if page.contains(key) { return true }
             guard let end = page.last else { return false }
             last = end

@@ -107,7 +107,7 @@ extension Control {
     }
 
     fileprivate func clear(_ done: @escaping ControlVerb.Done) {
-        cache.clear { [self] removal in
+        Removal.clear(cache) { [self] removal in
             switch removal {
             case .success(let removal):
                 size {
@@ -128,7 +128,7 @@ extension Control {
         size { [cache] before in
             switch before {
             case .success(let before):
-                cache.eraseEverything {
+                Removal.eraseEverything(in: cache) {
                     done(ControlAnswer($0) { [("removed", .integer(Int64(before.count))), ("bytes", .integer(before.bytes))] })
                 }
             case .failure(let error): done(ControlAnswer(error))

@@ -59,7 +59,7 @@ final class HitAnswer: RangeResponder {
     func response(to spec: RangeHeader.Spec?) -> Response? { response(to: spec, mayBeForeign: true) }
 
     private func response(to spec: RangeHeader.Spec?, mayBeForeign: Bool) -> Response? {
-        guard let hit = cache.hit(&link, key: key, url: url, spec: spec, policy: policy, max: Self.turnBytes) else { return nil }
+        guard let hit = link.hit(in: cache, key: key, url: url, spec: spec, policy: policy, max: Self.turnBytes) else { return nil }
         guard let head = head(of: hit), mayBeForeign || !head.isForeign else {
             hit.leave(after: 0)
             return nil

@@ -12,10 +12,7 @@ extension StoreIndex {
     /// Removes every resource, pin and download, and the history. The rows are overwritten, because
     /// their URLs and titles would stay in free pages of the database.
     func removeAll() throws(StoreError) {
-        try database.connection.execute("PRAGMA secure_delete=ON")
-        // After an error here, later removals take longer, and nothing else changes.
-        defer { try? database.connection.execute("PRAGMA secure_delete=OFF") }
-        try change { () throws(StoreError) in
+        try overwriting { () throws(StoreError) in
             try pieces.removeAll()
             try sizes.removeAll()
             try unsynced.removeAll()
@@ -31,6 +28,14 @@ extension StoreIndex {
         pieces.touchedGroups = [:]
         point?.unsynced = []
         point?.touchedGroups = [:]
+    }
+
+    /// Runs `body` as a change. The pages of rows that it removes or replaces are overwritten.
+    func overwriting(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        try database.connection.execute("PRAGMA secure_delete=ON")
+        // After an error here, later removals take longer, and nothing else changes.
+        defer { try? database.connection.execute("PRAGMA secure_delete=OFF") }
+        try change(body)
     }
 
     /// Removes ranges of a generation.

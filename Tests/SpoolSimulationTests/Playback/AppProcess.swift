@@ -404,7 +404,7 @@ import SpoolTesting
             guard simulator.step() else { return scenario.violated("the world stands still before \(what)") }
             if simulator.now > before { checkInstant() }
             if isSuspensionDue { suspend() }
-            for violation in scenario.world.cache.violations { scenario.violated(violation) }
+            for violation in scenario.world.cache.catalog.violations { scenario.violated(violation) }
         }
         for breach in scenario.playback.journal.breaches { scenario.violated("\(breach)") }
     }

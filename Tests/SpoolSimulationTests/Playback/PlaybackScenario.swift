@@ -145,7 +145,7 @@ final class PlaybackScenario: @unchecked Sendable {
                 if isMet != nil { violated("the world stands still before \(what)") }
                 return isMet == nil
             }
-            for violation in world.cache.violations { violated(violation) }
+            for violation in world.cache.catalog.violations { violated(violation) }
         }
         violated("no end of \(what) after \(maxSteps) steps")
         return false

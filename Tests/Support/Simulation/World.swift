@@ -158,7 +158,7 @@ package final class World {
             guard steps < Self.maxSteps else { return violated("no end after \(steps) steps: \(unfinished)") }
             guard simulator.step() else { return violated("the world stands still and there wait \(unfinished)") }
             steps += 1
-            for violation in cache.violations { violated(violation) }
+            for violation in cache.catalog.violations { violated(violation) }
             checkQuota()
         }
         guard violations.isEmpty else { return }
@@ -180,7 +180,7 @@ package final class World {
     package func run(steps: Int) {
         for _ in 0..<steps where violations.isEmpty {
             guard simulator.step() else { return }
-            for violation in cache.violations { violated(violation) }
+            for violation in cache.catalog.violations { violated(violation) }
             checkQuota()
         }
     }

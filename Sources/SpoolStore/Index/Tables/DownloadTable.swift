@@ -74,7 +74,8 @@ struct DownloadTable {
 extension StoreIndex {
     /// Enters, replaces or removes an entry of the list of downloads. A removal takes its parts along.
     func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
-        try change { () throws(StoreError) in
+        // An entry may contain credentials.
+        try overwriting { () throws(StoreError) in
             eviction.forget()
             if let entry { return try sizes.listing(key) { () throws(StoreError) in try downloads.set(key, entry.text) } }
             sizes.forgetDownloaded()
