@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `clear keeps pinned resources and counts them, and erase-everything takes them`() throws {
-        let (film, song) = (VirtualResource.film(), VirtualResource.film(name: "song.mp4"))
+        let (film, song) = (VirtualResource.film(), VirtualResource.film("song.mp4", seed: 2))
         let world = try ProxyWorld([film, song], dashboard: { $0.commandToken = "command" })
         defer { world.stop() }
         let fields: HTTPFields = ["Authorization": "Bearer command"]
