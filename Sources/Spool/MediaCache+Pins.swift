@@ -6,8 +6,7 @@ import SpoolSystem
 
 extension MediaCache {
     /// Protects a resource from eviction: the bytes that are stored of it, and those that will be.
-    /// The pin survives restarts, until `unpin(_:)` or a removal. It holds the variants of the
-    /// resource that are stored now, too.
+    /// The pin survives restarts, until `unpin(_:)` or a removal. It holds the variants stored now.
     ///
     /// With the name of a manifest, every stored part of the presentation is pinned. A later
     /// download of the presentation pins what it adds.
@@ -44,9 +43,7 @@ extension MediaCache {
     }
 
     /// Sets or removes a pin. Calls `done` on the index lane.
-    package func setPinned(
-        _ key: ResourceKey, _ isPinned: Bool, _ done: @escaping @Sendable (Result<Bool, CacheError>) -> Void
-    ) {
+    package func setPinned(_ key: ResourceKey, _ isPinned: Bool, _ done: @escaping @Sendable (Result<Bool, CacheError>) -> Void) {
         let time = environment.time.wallNow
         onIndexLane(key, done) { [store] () throws(StoreError) in try store.setPinned(withVariants: key, isPinned, time: time) }
     }

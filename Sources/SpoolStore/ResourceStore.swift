@@ -146,6 +146,9 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// Sets the access times of many keys at once. Keys that are not stored are skipped.
     func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError)
 
+    /// Returns the newest access time of a resource, if there is one. Index call.
+    func lastAccess() throws(StoreError) -> Timestamp?
+
     /// Returns the text that `setHistory` kept last, if there is one. Index call.
     func history() throws(StoreError) -> String?
 
@@ -287,6 +290,8 @@ extension ResourceStore {
     public func suspend() throws(StoreError) {}
     /// Returns true. No other process can have written.
     public func resume() throws(StoreError) -> Bool { true }
+    /// Returns nil. A store whose contents end with the process has no older times.
+    public func lastAccess() throws(StoreError) -> Timestamp? { nil }
     /// Returns none.
     public func downloads() throws(StoreError) -> [StoredDownload] { [] }
     /// Fails. The store keeps no list of downloads.

@@ -18,6 +18,11 @@ extension SQLiteStore {
         }
     }
 
+    /// Returns the newest access time.
+    package func lastAccess() throws(StoreError) -> Timestamp? {
+        try read { (index) throws(StoreError) in try index.resources.lastAccess() }
+    }
+
     /// Returns up to `limit` unpinned resources, longest unused first. Equal times are in the order
     /// of the keys' hashes.
     package func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {

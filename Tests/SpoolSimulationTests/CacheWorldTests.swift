@@ -16,7 +16,9 @@ import Testing
         for seed in Seeds.list(count: count) {
             let world = try make(seed)
             world.run()
-            let found = world.violations + (world.violations.isEmpty ? expect(world) : [])
+            var found = world.violations + (world.violations.isEmpty ? expect(world) : [])
+            let promised = world.cache.room.promisedBytes
+            if promised != 0 { found.append("\(promised) bytes are promised to no write") }
             world.shutdown()
             if !found.isEmpty {
                 Issue.record(

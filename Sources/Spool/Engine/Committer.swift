@@ -40,6 +40,8 @@ final class Committer: Sendable {
     /// Access times reach the index at the latest this long after the first of them, also when only
     /// stored bytes are played. A sync is not worth it: a power loss may take them.
     static let touchInterval: Nanoseconds = .seconds(60)
+    /// The access times of parts that one job of the index lane enters: about 3 ms.
+    private static let partBatch = 512
 
     private struct State {
         /// The bytes that were committed since the last durable point began.
@@ -51,6 +53,8 @@ final class Committer: Sendable {
         var owesRetry = false
         var used: [AccessRecorder] = []
         var touchTimerIsSet = false
+        /// The newest access time of the store. Nil before the first is entered.
+        var lastAccess: Timestamp?
         /// A durable point was begun and has not finished.
         var pointIsUnderWay = false
         /// Another durable point was asked for meanwhile, and follows the current one.
@@ -66,6 +70,8 @@ final class Committer: Sendable {
     private let record: @Sendable (CacheEvent) -> Void
     private let state = Locked(State())
     private let limits: LiveLimits
+    /// The access times of the parts of presentations.
+    let parts = Locked(PartOrder())
     /// The pace at which a generation commits its written bytes; each session keeps a copy.
     var commitPace: CommitPace {
         let limit = min(Self.commitLimitBytes, (limits.current.quotaBytes ?? .max) / Self.commitQuotaDivisor)
@@ -115,9 +121,25 @@ final class Committer: Sendable {
     /// - Returns: The error, or nil if the commit was entered.
     func enter(_ commit: StoreCommit) -> StoreError? {
         do throws(StoreError) {
+            var commit = commit
+            commit.time = try accessTime(at: commit.time)
             try store.commit(commit)
+            if let time = parts.withLock({ $0.storedTime(of: commit.key) }) { try store.touch([commit.key: time]) }
             return nil
         } catch { return error }
+    }
+
+    /// Returns the access time for a use at `time`: later than all before, whatever the clock shows.
+    private func accessTime(at time: Timestamp) throws(StoreError) -> Timestamp {
+        var before = state.withLock { $0.lastAccess }
+        if before == nil { before = try store.lastAccess() }
+        guard let before else {
+            state.withLock { $0.lastAccess = time }
+            return time
+        }
+        let next = max(time, Timestamp(nanoseconds: before.nanoseconds.addingSaturated(1)))
+        state.withLock { $0.lastAccess = next }
+        return next
     }
 
     /// Counts a commit that was entered, and begins a durable point if one is due. Runs on the
@@ -247,8 +269,36 @@ final class Committer: Sendable {
             defer { state.used = [] }
             return state.used
         }
-        let touches = Dictionary(used.map { ($0.key, $0.take()) }, uniquingKeysWith: max)
+        let uses = used.map { (key: $0.key, time: $0.take()) }.sorted { ($0.time, $0.key) < ($1.time, $1.key) }
+        guard !uses.isEmpty, store.isWritable else { return }
+        do throws(StoreError) {
+            var touches: [ResourceKey: Timestamp] = [:]
+            for use in uses {
+                let time = try accessTime(at: use.time)
+                touches[use.key] = parts.withLock { $0.accessTime(of: use.key, at: time) }
+            }
+            try store.touch(touches)
+        } catch { record(.storeTrouble("access times: \(error)")) }
+        writePartTouches()
+    }
+
+    /// Enters new access times of the parts of presentations that were used, some in each job.
+    private func writePartTouches() {
+        let touches = parts.withLock { $0.takeOwed(Self.partBatch) }
         guard !touches.isEmpty, store.isWritable else { return }
-        do { try store.touch(touches) } catch { record(.storeTrouble("access times: \(error)")) }
+        do throws(StoreError) { try store.touch(touches) } catch { return record(.storeTrouble("access times: \(error)")) }
+        environment.indexLane.post { [self] in writePartTouches() }
+    }
+
+    /// Lets eviction remove parts first, because their live playlist no longer lists them. Callable
+    /// from any thread.
+    func unlisted(_ keys: [ResourceKey]) {
+        guard !keys.isEmpty else { return }
+        environment.indexLane.post { [self] in
+            writeTouches()
+            guard store.isWritable else { return }
+            let touches = Dictionary(keys.map { ($0, PartOrder.unlistedTime) }, uniquingKeysWith: max)
+            do throws(StoreError) { try store.touch(touches) } catch { record(.storeTrouble("access times: \(error)")) }
+        }
     }
 }

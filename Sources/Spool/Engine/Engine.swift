@@ -83,15 +83,14 @@ final class Engine: Sendable {
         let sinks = sinks
         let record: @Sendable (CacheEvent) -> Void = { event in for sink in sinks { sink.record(event) } }
         (self.limits, self.downloadKeys, self.downloads) = (limits, downloadKeys, downloads)
+        committer = Committer(environment: environment, store: store, limits: limits, record: record)
         evictor = Evictor(
             environment: environment, store: store, limits: limits, pins: temporaryPins,
-            downloads: downloadKeys, record: record)
-        committer = Committer(environment: environment, store: store, limits: limits, record: record)
+            downloads: downloadKeys, committer: committer, record: record)
         let sessions = Locked(SessionTable(idleLimit: configuration.fetching.idleSessionCount))
         self.sessions = sessions
         evictor.connect(
             Evictor.Hooks(
-                writeTouches: { [committer] in committer.writeTouches() },
                 release: { key in
                     guard let session = sessions.withLock({ $0.peek(key) }) else { return true }
                     guard session.endIfIdle() else { return false }

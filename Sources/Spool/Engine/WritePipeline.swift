@@ -323,10 +323,12 @@ struct WritePipeline {
     @discardableResult
     func queueCommit() -> Bool {
         session.run { state, effects in
-            guard let version = state.machine.version, !state.machine.holdsBack, !state.dirty.isEmpty || state.owesCommit else {
+            // Bytes that were lost after their write leave room that was promised for them.
+            let isOwed = !state.dirty.isEmpty || state.promisedBytes > 0
+            guard let version = state.machine.version, !state.machine.holdsBack, isOwed || state.owesCommit else {
                 return false
             }
-            guard version.passReason == nil || !state.dirty.isEmpty else {
+            guard version.passReason == nil || isOwed else {
                 state.owesCommit = false
                 return false
             }

@@ -4,7 +4,7 @@
 /// Room is promised before a byte is written, so stored and promised bytes together never exceed
 /// the limits. The real size of a write is known only when the index has entered its bytes. Until
 /// then the promise counts in full.
-package struct RoomLedger: Sendable {
+package struct RoomLedger<Writer: Sendable>: Sendable {
     /// The most bytes that the files may occupy; nil for no limit.
     private var quotaBytes: Int64?
     /// The bytes that the store leaves free on the disk; nil for no limit.
@@ -17,19 +17,18 @@ package struct RoomLedger: Sendable {
     private var unsettledBytes: Int64 = 0
     /// The promised bytes that the disk's count of free space does not include yet.
     private var unwrittenBytes: Int64 = 0
-    private var nextRequest: UInt64 = 1
     /// The waiting requests, oldest first. The buffer pool and the tails of fetches bound their
     /// number.
     package private(set) var waiting: [Request] = []
 
     /// A write that waits for room.
-    package struct Request: Hashable, Sendable {
-        /// The number of the request, which is unique in the ledger.
-        package let id: UInt64
+    package struct Request: Sendable {
         /// The number of bytes that the write may add.
         package let bytes: Int64
         /// Whether the quota does not apply to the write, but only the room on the disk.
         package let ignoresQuota: Bool
+        /// The write itself.
+        package let writer: Writer
     }
 
     /// Creates a ledger with these limits; nil for none.
@@ -59,17 +58,15 @@ package struct RoomLedger: Sendable {
     /// Requests room for a write.
     ///
     /// - Parameter ignoresQuota: whether only the room on the disk limits the write.
-    /// - Returns: nil if the room was promised at once; otherwise the request, which waits behind
-    ///   earlier ones.
-    package mutating func ask(_ bytes: Int64, ignoresQuota: Bool = false) -> Request? {
+    /// - Returns: whether the room was promised at once. If not, the request waits behind earlier
+    ///   ones.
+    package mutating func ask(_ bytes: Int64, ignoresQuota: Bool = false, for writer: Writer) -> Bool {
         if waiting.isEmpty, let room = roomBytes(ignoresQuota), bytes <= room {
             promise(bytes)
-            return nil
+            return true
         }
-        let request = Request(id: nextRequest, bytes: bytes, ignoresQuota: ignoresQuota)
-        nextRequest += 1
-        waiting.append(request)
-        return request
+        waiting.append(Request(bytes: bytes, ignoresQuota: ignoresQuota, writer: writer))
+        return false
     }
 
     private func roomBytes(_ ignoresQuota: Bool) -> Int64? { ignoresQuota ? diskRoomBytes : roomBytes }
@@ -84,11 +81,12 @@ package struct RoomLedger: Sendable {
         return first.bytes - (roomBytes(first.ignoresQuota) ?? 0)
     }
 
-    /// Removes the first waiting request, with a promise of its room or without.
-    package mutating func answerFirst(isGranted: Bool) {
-        guard !waiting.isEmpty else { return }
+    /// Removes and returns the first waiting request, with a promise of its room or without.
+    package mutating func answerFirst(isGranted: Bool) -> Request? {
+        guard !waiting.isEmpty else { return nil }
         let request = waiting.removeFirst()
         if isGranted { promise(request.bytes) }
+        return request
     }
 
     private mutating func promise(_ bytes: Int64) {

@@ -255,9 +255,24 @@ final class ManifestDoor: Sendable {
                 memory.variables.keep(entry)
                 memory.edges.update(cause.url, contents)
             }
+            note(contents, of: cause.key)
             return .rewritten(entry)
         } catch {
             return error.isBeyondLimit ? beyondLimit(error, text) : .failed(failure(of: cause, error))
+        }
+    }
+
+    /// Passes the parts of a playlist to the cache, which evicts them in the order of the timeline.
+    private func note(_ contents: ManifestContents, of key: ResourceKey) {
+        func keys(_ roles: Set<ManifestReference.Role>) -> [ResourceKey] {
+            contents.references.lazy.filter { roles.contains($0.role) }.prefix(PartOrder.partLimit).compactMap { reference in
+                reference.url.flatMap(Self.parsed).map(cache.key)
+            }
+        }
+        switch contents.kind {
+        case .hlsMultivariant: cache.room.named(keys([.playlist]), by: key)
+        case .hlsMedia: cache.room.listed(keys([.segment, .part, .map, .key]), in: key, isLive: contents.lifetime != .byHTTP)
+        case .assetList, .steering, .mpd, .mpdPatch, .xlinkFragment: break
         }
     }
 

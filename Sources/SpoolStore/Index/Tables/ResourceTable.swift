@@ -108,6 +108,11 @@ final class ResourceTable {
         }
     }
 
+    /// Returns the newest access time, from the index of the column.
+    func lastAccess() throws(StoreError) -> Timestamp? {
+        try database.connection.int64("SELECT max(last_access) FROM resources").map(Timestamp.init(nanoseconds:))
+    }
+
     func delete(_ resource: Int64) throws(StoreError) {
         try database.run("DELETE FROM resources WHERE resource = ?1", resource)
         total.change(from: 1, to: 0)
