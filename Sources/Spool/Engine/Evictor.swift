@@ -21,6 +21,8 @@ final class Evictor: Sendable {
 
     struct State {
         var ledger: RoomLedger<Writer>
+        /// The bytes of files that readers use after the index has forgotten them.
+        var unnamed: [GenerationID: Int64] = [:]
         /// The first waiting request waits until a write of its session has landed.
         var isPostponed = false
         /// The bytes that the store occupied at the first look. Nil before that look, and where the
@@ -187,7 +189,21 @@ final class Evictor: Sendable {
     /// Returns the bytes that count towards the quota: those of all resources but downloads.
     func countedBytes() throws(StoreError) -> Int64 {
         let all = try store.totalSizeBytes()
-        return downloads.isEmpty ? all : max(0, all - (try store.downloadBytes()))
+        return (downloads.isEmpty ? all : max(0, all - (try store.downloadBytes()))) + (try unnamedBytes())
+    }
+
+    /// Counts the bytes of a file that readers use after the index has forgotten it, or counts them no
+    /// more if `bytes` is nil. Callable from any thread.
+    func setUnnamed(_ bytes: Int64?, of generation: GenerationID) {
+        state.withLock { $0.unnamed[generation] = bytes }
+    }
+
+    /// Returns the bytes of such files, but not of those that the index still has.
+    private func unnamedBytes() throws(StoreError) -> Int64 {
+        let unnamed = state.withLock { $0.unnamed }
+        var all: Int64 = 0
+        for (generation, bytes) in unnamed where try store.namedBytes(of: generation).isEmpty { all = all.addingSaturated(bytes) }
+        return all
     }
 
     /// Returns the room that is left without an eviction. Runs on the index lane.

@@ -86,6 +86,8 @@ final class ResourceSession: Sendable {
         /// The data file of the current version, once it is open.
         var file: (any DataFile)?
         var fileGeneration: GenerationID?
+        /// The files of past versions that readers go on with.
+        var past: [GenerationID: PastFile] = [:]
         /// The pieces that are written and not yet committed, as the store returned them.
         var dirty: [Piece] = []
         /// Decides when the written pieces are enough for a commit.
@@ -320,6 +322,7 @@ final class ResourceSession: Sendable {
         if let file = state.file { effects.append(.call { withExtendedLifetime(file) {} }) }
         state.file = nil
         state.fileGeneration = nil
+        for generation in state.past.keys.sorted() { dropPast(generation, &state, &effects) }
         if let generation { writes.retire(generation, &state, &effects) }
     }
 
@@ -404,6 +407,12 @@ final class ResourceSession: Sendable {
 }
 
 extension ResourceSession.State {
+    /// The open file of a version, current or past.
+    func file(of generation: GenerationID?) -> (any DataFile)? {
+        guard let generation else { return nil }
+        return fileGeneration == generation ? file : past[generation]?.file
+    }
+
     /// Whether there is no reader, no fetch, no job on its way to the disk, and no comparison with
     /// checks. The table may release an idle session, and its stored bytes may be evicted. Mutating
     /// for the reason of the machine's `isIdle()`.

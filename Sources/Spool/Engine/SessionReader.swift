@@ -215,7 +215,7 @@ package final class SessionReader: Sendable {
             session.apply(actions, &state, &effects)
             switch step {
             case .stored(let range):
-                guard let file = state.file else { return (contradiction("stored bytes without a file: \(range)"), 0) }
+                guard let file = state.file(of: state.machine.toldVersion(of: id)) else { return (contradiction("stored bytes without a file: \(range)"), 0) }
                 return (.file(file, file.descriptor == nil ? range.endingWithBlock : range), range.lowerBound)
             case .memory(let fetch, let range):
                 return (memory(range, of: fetch, state), range.lowerBound)
@@ -290,7 +290,7 @@ package final class SessionReader: Sendable {
         session.shared.record(.storeTrouble("read \(range) of \(key.forLog): \(error)"))
         let reported = session.state.withLock { state -> (generation: GenerationID, losses: Int)? in
             guard let generation = state.machine.toldVersion(of: id) else { return nil }
-            state.dirty = state.dirty.flatMap { $0.removing(range) }
+            if state.fileGeneration == generation { state.dirty = state.dirty.flatMap { $0.removing(range) } }
             state.losses += 1
             return (generation, state.losses)
         }

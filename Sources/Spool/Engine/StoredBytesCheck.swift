@@ -12,7 +12,9 @@ struct StoredBytesCheck {
     func verify(_ range: ByteRange, of generation: GenerationID) {
         session.shared.environment.indexLane.post { [self] in
             do throws(StoreError) {
-                let pieces = try session.shared.store.pieces(of: generation, in: range).compactMap { $0.blocks(touching: range) }
+                let kept = session.state.withLock { $0.past[generation]?.checks }
+                let known = if let kept { kept } else { try session.shared.store.pieces(of: generation, in: range) }
+                let pieces = known.compactMap { $0.blocks(touching: range) }
                 session.shared.environment.dataLane(for: generation).post { [self] in verify(pieces, range, of: generation) }
             } catch {
                 // Without checks the bytes can't be verified now. They stay in the index: the next
@@ -49,7 +51,7 @@ struct StoredBytesCheck {
 
     /// Compares the pieces with the bytes of the file. Runs on the lane of the generation.
     private func verify(_ pieces: [Piece], _ range: ByteRange, of generation: GenerationID) {
-        let file = session.state.withLock { $0.fileGeneration == generation ? $0.file : nil }
+        let file = session.state.withLock { $0.file(of: generation) }
         // Another version is current: no reader waits for this one.
         guard let file else { return finish(Comparison(range: range), damaged: ByteRangeSet(), of: generation) }
         let found = Comparison(range: range, pieces: pieces, damage: file.admit(pieces))

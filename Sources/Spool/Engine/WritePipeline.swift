@@ -205,7 +205,7 @@ struct WritePipeline {
     /// create its file again.
     private func dataFile(of generation: GenerationID) throws(StoreError) -> (any DataFile)? {
         let (file, newExtension) = session.state.withLock { state -> ((any DataFile)?, String?) in
-            guard let version = state.machine.version, version.generation == generation else { return (nil, nil) }
+            guard let version = state.machine.version, version.generation == generation else { return (state.file(of: generation), nil) }
             if let file = state.file, state.fileGeneration == generation { return (file, nil) }
             let newExtension = fileExtension(url: session.url, contentType: version.representation.contentType)
             state.uncommittedFiles[generation] = newExtension
@@ -226,8 +226,7 @@ struct WritePipeline {
             state.writesUnderWay -= 1
             state.grantedBytes -= promised
             guard state.machine.version?.generation == generation else {
-                // The version was retired meanwhile: its bytes are dropped.
-                freeBuffers([buffer], of: intake, &effects)
+                writtenToPast(buffer, generation, intake, result, &state, &effects)
                 return false
             }
             switch result {
@@ -264,6 +263,27 @@ struct WritePipeline {
             if isFirstFailure, case .storeTrouble = failure.reason { session.shared.storeFailed() }
         }
         if mustCommit { commit() }
+    }
+
+    /// Handles a write of a version that was retired meanwhile. Called under the lock.
+    private func writtenToPast(
+        _ buffer: ReceiveBuffer, _ generation: GenerationID, _ intake: FetchIntake, _ result: Result<Written?, WriteFailure>,
+        _ state: inout State, _ effects: inout [Effect]
+    ) {
+        guard state.machine.past(generation) != nil, let range = ByteRange(buffer.start, buffer.end) else {
+            // No reader goes on with it: its bytes are dropped.
+            return freeBuffers([buffer], of: intake, &effects)
+        }
+        guard case .success(let written?) = result else {
+            // The bytes stay in memory, from where their readers take them.
+            buffer.isHandedOver = false
+            return
+        }
+        freeBuffers([buffer], of: intake, &effects)
+        let remaining = intake.buffers.first?.start ?? .max
+        session.apply(
+            state.machine.wrote(range, of: generation, by: intake.id, remaining: remaining, now: session.now), &state, &effects)
+        session.keepPast(generation, written.file, &state, &effects)
     }
 
     // MARK: Committing

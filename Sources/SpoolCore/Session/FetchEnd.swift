@@ -80,7 +80,12 @@ struct FetchEnd {
                 session.readers[reader].learnOwnLength(fetch.front)
             }
         } else if let failure {
+            if let generation = fetch.generation { session.change(generation) { $0.brokenBy = failure } }
             session.backOff(after: failure, now: now)
+        } else if fetch.servedEnd == nil, fetch.upper == nil {
+            for reader in session.readers.indices where session.readers[reader].pastGeneration == fetch.generation {
+                session.readers[reader].learnOwnLength(fetch.front)
+            }
         }
         return [.ended(fetch.id, failure)] + session.releaseRelays() + session.wakeReaders() + session.replan(now: now)
     }

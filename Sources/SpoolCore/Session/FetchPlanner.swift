@@ -79,12 +79,11 @@ enum FetchPlanner {
         version.identity == .validator && version.representation.validator.isStrong
     }
 
-    /// Whether a revalidation in the background has to wait for the end of a reader: another
-    /// version would end the reader, although every byte that it needs is stored.
+    /// Whether a revalidation in the background has to wait for the end of a reader. Its answer has a
+    /// body that takes the place of one without a strong validator, and no reader would want it.
     private static func isHeld(_ version: SessionVersion, _ session: SessionState) -> Bool {
-        session.readers.contains { reader in
-            guard reader.failure == nil, reader.validation == .trusts(version.generation) else { return false }
-            return !version.isCombinable || version.hasRest(of: reader)
+        !version.isCombinable && session.readers.contains { reader in
+            reader.failure == nil && reader.validation == .trusts(version.generation)
         }
     }
 
@@ -222,8 +221,12 @@ enum FetchPlanner {
                 continue
             }
             guard reader.draws(from: fetch), let window = session.window(of: reader) else { continue }
+            if reader.pastGeneration != nil, fetch.front.isBelow(reader.end) {
+                // No other fetch will bring these bytes, so this one waits for a slow reader.
+                demand = max(demand ?? 0, fetch.front)
+            }
             guard window.upperBound > fetch.front, reader.position.isBelow(fetch.upper) else { continue }
-            guard !fetch.isRelay || fetch.serves(reader.position) else { continue }
+            guard !fetch.isRelay || reader.isAttached(to: fetch) else { continue }
             demand = max(demand ?? 0, window.upperBound)
         }
         if let goal = session.goal, !fetch.isRelay, !fetch.isOwn, goal.upperBound > fetch.front,
@@ -276,9 +279,10 @@ enum FetchPlanner {
     /// relay if none does.
     static func lowestAttached(to fetch: FetchState, _ session: SessionState) -> Int64 {
         let attached = session.readers.filter {
-            $0.draws(from: fetch) && session.window(of: $0) != nil && $0.position >= fetch.released && $0.position <= fetch.front
+            $0.draws(from: fetch) && session.window(of: $0) != nil && $0.position <= fetch.front
+                && ($0.position >= fetch.released || $0.isAttached(to: fetch))
         }
-        return attached.map(\.position).min() ?? fetch.front
+        return attached.map { max($0.position, fetch.released) }.min() ?? fetch.front
     }
 
     /// The offset after the last byte that the current version is known to have.

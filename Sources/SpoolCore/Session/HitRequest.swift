@@ -73,7 +73,7 @@ extension SessionState {
     /// machine has not counted yet.
     /// - Returns: whether the reader was removed.
     mutating func removeHit(_ index: Int, after count: Int64) -> Bool {
-        guard fetches.isEmpty, ledger.version?.isComplete == true || (isAtRest && hasAll(readers[index], after: count)) else {
+        guard fetches.isEmpty, past.isEmpty, ledger.version?.isComplete == true || (isAtRest && hasAll(readers[index], after: count)) else {
             return false
         }
         readers.remove(at: index)

@@ -18,6 +18,8 @@ package enum NotStoredReason: Hashable, Sendable {
     case lengthBeyondBound
     /// The reader asked that nothing be stored.
     case byRequest
+    /// Readers of two earlier versions still use the files of those.
+    case olderVersionsInUse
     /// The store is open for reading only.
     case readOnlyStore
     /// The bytes in use fill the quota.
@@ -46,6 +48,7 @@ extension NotStoredReason: CustomStringConvertible {
         case .lengthBeyondBound:
             "the origin states a length beyond 2^60 bytes, which is no length of a file (servers that transcode send such ones)"
         case .byRequest: "the request asked not to store it"
+        case .olderVersionsInUse: "two earlier versions of it are still being read"
         case .readOnlyStore: "the store is open for reading only"
         case .quotaReached: "the quota is used up by what is in use"
         case .diskReserved: "the rest of the disk is kept free for others (--min-free)"
@@ -67,7 +70,7 @@ extension NotStoredReason {
     var forbidsReuse: Bool {
         switch self {
         case .noStore, .varyAny, .privateResponse, .authorizedRequest, .status, .byRequest: true
-        case .unexpectedType, .tooLarge, .lengthBeyondBound, .readOnlyStore, .quotaReached, .diskReserved, .fileTooLarge, .storeRests,
+        case .unexpectedType, .tooLarge, .lengthBeyondBound, .olderVersionsInUse, .readOnlyStore, .quotaReached, .diskReserved, .fileTooLarge, .storeRests,
             .storeTrouble:
             false
         }

@@ -83,7 +83,7 @@ struct OfferedBody {
     /// - Returns: 0 if a reader is at or behind the front, or nil if the relay has no reader.
     private func distanceToNextReader(of fetch: FetchState, _ session: SessionState) -> Int64? {
         let positions = session.readers
-            .filter { $0.draws(from: fetch) && session.window(of: $0) != nil && fetch.serves($0.position) }
+            .filter { $0.draws(from: fetch) && session.window(of: $0) != nil && $0.isAttached(to: fetch) }
             .map(\.position)
         guard let first = positions.min() else { return nil }
         return max(0, first - fetch.front)
@@ -115,8 +115,8 @@ extension SessionState {
         _ range: ByteRange, of generation: GenerationID, by id: FetchID, remaining: Int64, now: MonotonicInstant
     ) -> [SessionAction] {
         var discards: [SessionAction] = []
-        if version?.generation == generation {
-            ledger.version?.stored.insert(range)
+        let isKnown = change(generation) { $0.stored.insert(range) }
+        if isKnown, version?.generation == generation {
             ledger.hasSuspended = false
             discards = dropShortestRuns(sparing: range)
         }
@@ -151,6 +151,7 @@ extension SessionState {
         phase = .ended(failure)
         if failure == .removed {
             ledger.version = nil
+            past = []
             forgetRetiredFetches()
         }
         for index in readers.indices where readers[index].failure == nil { readers[index].failure = failure }

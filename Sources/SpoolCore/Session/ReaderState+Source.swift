@@ -9,9 +9,12 @@ extension ReaderState {
         case version
         /// A response for this reader alone; nil before its head.
         indirect case own(FetchID, OwnResponse?)
+        /// A version that was replaced after the consumer had committed to it
+        /// (`SessionState.past`).
+        indirect case past(OwnResponse)
     }
 
-    /// The head of a response that belongs to one reader.
+    /// The head of a response that does not make the current version.
     package struct OwnResponse: Hashable, Sendable {
         /// The generation that names this response.
         package var generation: GenerationID
@@ -24,11 +27,26 @@ extension ReaderState {
         package var isPage = false
     }
 
-    /// Whether the reader has or awaits a response of its own.
-    package var isApart: Bool { if case .own = source { true } else { false } }
+    /// Whether the reader takes no byte of the current version: it has or awaits a response of its
+    /// own, or reads a past version.
+    package var isApart: Bool {
+        switch source {
+        case .own, .past: true
+        case .undecided, .version: false
+        }
+    }
 
-    /// The reader's own response; nil if it has none, or before its head.
-    var ownResponse: OwnResponse? { if case .own(_, let response) = source { response } else { nil } }
+    /// The response that a reader apart reads; nil before its head.
+    var ownResponse: OwnResponse? {
+        switch source {
+        case .own(_, let response): response
+        case .past(let response): response
+        case .undecided, .version: nil
+        }
+    }
+
+    /// The past version that it reads, or nil if it reads none.
+    var pastGeneration: GenerationID? { if case .past(let response) = source { response.generation } else { nil } }
 
     /// Whether it is bound to the response of this fetch.
     func isBound(to id: FetchID) -> Bool { if case .own(id, _) = source { true } else { false } }
@@ -76,11 +94,17 @@ extension ReaderState {
         bind(to: .own(id, response))
     }
 
-    /// Sets the length of the reader's own response, which its end has shown.
+    /// Sets the length of the response of a reader apart, which its end has shown.
     mutating func learnOwnLength(_ length: Int64) {
-        guard case .own(let id, var response?) = source, response.representation.length == nil else { return }
+        guard var response = ownResponse, response.representation.length == nil else { return }
         response.representation.length = length
-        source = .own(id, response)
+        if case .own(let id, _) = source { source = .own(id, response) } else { source = .past(response) }
+    }
+
+    /// Lets the reader go on with the version that it has committed to, although another one takes
+    /// its place.
+    mutating func stay(with version: SessionVersion) {
+        bind(to: .past(OwnResponse(generation: version.generation, representation: version.representation)))
     }
 
     /// Removes and returns the cookies of the reader's own response; nil if it has none.

@@ -176,10 +176,19 @@ extension ReaderState {
     package var told: GenerationID? { if case .told(let generation, _) = commitment { generation } else { nil } }
 
     /// Whether the bytes of `fetch` are for this reader. A reader with a response of its own takes
-    /// only those; the others take the version's.
+    /// only those, one of a past version only that version's, and the others the current one's.
     func draws(from fetch: FetchState) -> Bool {
-        if case .own(let id, _) = source { return id == fetch.id }
-        return !fetch.isOwn
+        switch source {
+        case .own(let id, _): id == fetch.id
+        case .past(let response): fetch.isOwn && fetch.generation == response.generation
+        case .undecided, .version: !fetch.isOwn
+        }
+    }
+
+    /// Whether a relay keeps bytes for this reader: the reader is at its memory, or reads stored bytes
+    /// of a past version before that memory.
+    func isAttached(to relay: FetchState) -> Bool {
+        relay.serves(position) || (pastGeneration != nil && position < relay.released)
     }
 
     /// The bytes that the reader will need soon.
@@ -272,14 +281,12 @@ extension ReaderState {
 
     /// The generation that the reader is served, or nil before it is known.
     func served(_ version: SessionVersion?) -> GenerationID? {
-        if case .own(_, let response) = source { return response?.generation }
-        return version?.generation
+        isApart ? ownResponse?.generation : version?.generation
     }
 
     /// The representation that the reader is served, or nil before it is known.
     func servedRepresentation(_ version: SessionVersion?) -> Representation? {
-        if case .own(_, let response) = source { return response?.representation }
-        return version?.representation
+        isApart ? ownResponse?.representation : version?.representation
     }
 
     /// Commits the consumer to `generation`. Where only length and type can tie another response to

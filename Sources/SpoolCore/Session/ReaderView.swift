@@ -7,9 +7,12 @@ enum ReaderView {
         if let failure = reader.failure { return .failed(failure) }
         if let end = reader.end, reader.position >= end { return .end }
         guard session.phase == .ready else { return nil }
-        if case .own(let id, let response) = reader.source {
-            guard let response else { return nil }
-            return look(reader, id, response, limit: min(reader.end ?? .max, reader.position.addingClamped(max)), session)
+        if reader.isApart {
+            guard let response = reader.ownResponse else { return nil }
+            let limit = min(reader.end ?? .max, reader.position.addingClamped(max))
+            if let length = response.representation.length, reader.position >= length { return .end }
+            if case .own(let id, _) = reader.source { return look(reader, id, limit: limit, session) }
+            return lookAtPast(reader, response.generation, limit: limit, session)
         }
         guard let version = session.ledger.version else { return nil }
         if !version.isCombinable, reader.source == .undecided, reader.isNews(version) { return nil }
@@ -46,6 +49,7 @@ enum ReaderView {
     /// Whether a reader that moves to `[start, end)` stays with its present source.
     static func goesOn(_ reader: ReaderState, at start: Int64, end: Int64?, _ session: SessionState) -> Bool {
         if reader.source == .version { return start == reader.position && end == reader.end }
+        if reader.pastGeneration != nil { return true }
         // A whole response of another kind may be over already: an empty one ends with its head.
         if reader.ownResponse?.isPage == true { return start == reader.position }
         guard case .own(let id, let response) = reader.source, let fetch = session.fetches.first(where: { $0.id == id }) else {
@@ -58,10 +62,7 @@ enum ReaderView {
     }
 
     /// The bytes, the end or the failure that the reader's own response has at its position.
-    private static func look(
-        _ reader: ReaderState, _ id: FetchID, _ response: ReaderState.OwnResponse, limit: Int64, _ session: SessionState
-    ) -> SessionStep? {
-        if let length = response.representation.length, reader.position >= length { return .end }
+    private static func look(_ reader: ReaderState, _ id: FetchID, limit: Int64, _ session: SessionState) -> SessionStep? {
         guard let fetch = session.fetches.first(where: { $0.id == id }) else {
             return .failed(.origin(reader.brokenBy ?? .truncated(afterBytes: 0)))
         }
@@ -69,6 +70,24 @@ enum ReaderView {
             return .memory(id, range)
         }
         return fetch.isDraining ? .failed(.origin(reader.brokenBy ?? .truncated(afterBytes: 0))) : nil
+    }
+
+    /// The bytes or the failure that a past version has at the reader's position. Only its stored
+    /// bytes and the fetches that were running can serve the reader.
+    private static func lookAtPast(
+        _ reader: ReaderState, _ generation: GenerationID, limit: Int64, _ session: SessionState
+    ) -> SessionStep? {
+        guard let past = session.past.first(where: { $0.generation == generation }) else {
+            return .failed(.origin(.representationChanged))
+        }
+        if let run = past.stored.prefix(from: reader.position, upTo: limit) {
+            return past.verifiedPart(of: run).map(SessionStep.stored)
+        }
+        for fetch in session.fetches where reader.draws(from: fetch) && fetch.remembers(reader.position) {
+            if let range = ByteRange(reader.position, min(limit, fetch.runEnd(from: reader.position))) { return .memory(fetch.id, range) }
+        }
+        let isComing = session.fetches.contains { reader.draws(from: $0) && !$0.isDraining && $0.leases(reader.position) }
+        return isComing ? nil : .failed(.origin(past.brokenBy ?? .representationChanged))
     }
 
     // MARK: Waiting

@@ -15,7 +15,7 @@ extension ReceivedHead {
             session.ledger.isSameVersion(candidate, isConditional: isConditional),
             version.representation.length.map({ servedUpper <= $0 }) ?? (FetchPlanner.knownEnd(session) <= candidate.length ?? .max)
         else {
-            return session.cancelFetches { $0.id != fetch.id && !$0.isOwn } + session.replaceVersion(by: candidate, self, fetch)
+            return session.replaceVersion(by: candidate, self, fetch)
         }
         session.ledger.confirm()
         var actions: [SessionAction] = []
@@ -47,7 +47,7 @@ extension ReceivedHead {
         // This includes a version of which no byte is there yet, because each response has a
         // generation of its own.
         if !isInUse, !isSame || (maySupplant && bringsMore) {
-            return session.cancelFetches { $0.id != fetch.id && !$0.isOwn } + session.replaceVersion(by: candidate, self, fetch)
+            return session.replaceVersion(by: candidate, self, fetch)
         }
         var actions: [SessionAction] = []
         if isSame {

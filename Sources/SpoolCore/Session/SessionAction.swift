@@ -30,6 +30,8 @@ package enum SessionAction: Hashable, Sendable {
     /// Delete the stored bytes of this generation: they cannot be completed, because nothing ties
     /// further bytes to them.
     case unfinished(GenerationID)
+    /// Release the file of this past version: its last reader has left.
+    case pastOver(GenerationID)
     /// Stop serving this version, because the origin contradicted it. Its index entry stays.
     case forgotten(GenerationID)
     /// Note that the version cannot or must not be stored.

@@ -77,7 +77,7 @@ struct SessionInvariants {
         if !version.evicting.subtracting(version.stored.intersection(version.unverified)).isEmpty {
             found.append("what is being evicted may be used, or fetched")
         }
-        for reader in readers where reader.hold.map({ !version.evicting.intersection($0).isEmpty }) == true {
+        for reader in readers where !reader.isApart && reader.hold.map({ !version.evicting.intersection($0).isEmpty }) == true {
             found.append("\(reader.name) holds what is being evicted")
         }
         guard let length = version.representation.length else { return found }
@@ -100,6 +100,11 @@ struct SessionInvariants {
             if case .own(let id, let response) = reader.source {
                 if reader.waitsFor == .version, response != nil { return "\(reader.name) waits for a head that came" }
                 return fetches.contains { $0.id == id && !$0.isDraining } ? nil : "\(reader.name) waits for a response that is over"
+            }
+            if let past = reader.pastGeneration.flatMap({ session.version(of: $0) }) {
+                let isUnderWay = past.stored.contains(reader.position)
+                    ? past.verifying.contains(reader.position) : fetches.contains { reader.draws(from: $0) && $0.leases(reader.position) }
+                return isUnderWay ? nil : "\(reader.name) waits at \(reader.position) of a past version for nobody"
             }
             if version == nil {
                 if reader.onlyStored, fetches.isEmpty { return "\(reader.name) waits for stored bytes of nothing" }

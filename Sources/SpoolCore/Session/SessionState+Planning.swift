@@ -16,11 +16,15 @@ extension SessionState {
         if version == nil {
             actions += discover(now: now)
         } else {
-            actions += ledger.version?.verify(forWaiting: readers, limits) ?? []
+            actions += ledger.version?.verify(forWaiting: readers.filter { !$0.isApart }, limits) ?? []
             actions += revalidate(now: now)
             if version?.isCombinable == false { actions += serveWaitingApart(now: now) }
             actions += fetchUrgentGaps(now: now)
             actions += fetchAhead(now: now)
+        }
+        for index in past.indices {
+            let generation = past[index].generation
+            actions += past[index].verify(forWaiting: readers.filter { $0.pastGeneration == generation }, limits)
         }
         actions += settleFetches(now: now) + dropUnfinished()
         if let deadline = FetchPlanner.nextDeadline(self) { actions.append(.setTimer(deadline)) }

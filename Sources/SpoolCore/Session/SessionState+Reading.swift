@@ -132,10 +132,11 @@ extension SessionState {
     }
 
     private mutating func verifyAhead(of reader: ReaderState) -> [SessionAction] {
-        guard let generation = ledger.version?.generation, ledger.version?.unverified.isEmpty == false,
-            let range = ledger.version?.beginVerification(aheadOf: reader, limits)
+        guard let generation = reader.pastGeneration ?? ledger.version?.generation, version(of: generation)?.unverified.isEmpty == false
         else { return [] }
-        return [.verify(range, generation)]
+        var range: ByteRange?
+        change(generation) { [limits] in range = $0.beginVerification(aheadOf: reader, limits) }
+        return range.map { [.verify($0, generation)] } ?? []
     }
 
     /// Moves the reader to `[start, end)`.
@@ -151,6 +152,8 @@ extension SessionState {
     /// Removes the reader.
     mutating func remove(_ index: Int, explicitly: Bool, now: MonotonicInstant) -> [SessionAction] {
         let reader = readers.remove(at: index)
+        let past = dropPast()
+        if !past.isEmpty { return past + replan(now: now) }
         if fetches.isEmpty, ledger.version?.isComplete == true, !ledger.owesRevalidation { return [] }
         AbandonedFetches.mark(leftBy: reader, in: &self)
         if !explicitly, reader.failure == nil, !reader.onlyStored { goal = reader.goal ?? goal }

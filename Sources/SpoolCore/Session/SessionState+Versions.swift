@@ -6,21 +6,34 @@ extension SessionState {
     /// Wakes only the readers that have prepared for the old version and wait for bytes. The caller
     /// wakes the others once it has set up what the fetch brings.
     mutating func replaceVersion(by representation: Representation, _ head: ReceivedHead, _ fetch: FetchState) -> [SessionAction] {
+        let before = version
         let old = ledger.replace(by: representation, head, fetch)
         recheckSites()
         if old != nil || head.passReason != nil { goal = nil }
+        let woken = versionReplaced(before)
+        let ended = cancelFetches { $0.id != fetch.id && !$0.isOwn }
         forgetRetiredFetches()
-        var actions: [SessionAction] = [.versionChanged(from: old, to: head.newGeneration)]
-        if let reason = head.passReason { actions.append(.passing(reason)) }
-        return actions + versionReplaced()
+        var actions: [SessionAction] = ended + [.versionChanged(from: old, to: head.newGeneration)]
+        if version?.passReason == nil, past.filter({ !$0.stored.isEmpty }).count >= Self.maximumPastFiles {
+            ledger.version?.passReason = .olderVersionsInUse
+        }
+        if let reason = version?.passReason { actions.append(.passing(reason)) }
+        return actions + woken
     }
 
-    /// Drops the current version: its fetches end, and the readers that have committed to it fail.
+    /// The most past versions with stored bytes beside a version that is stored. A film whose tag
+    /// differs in each response would otherwise have a file for each of its readers.
+    private static let maximumPastFiles = 2
+
+    /// Stops serving the current version. The readers that have committed to it go on with it as a
+    /// past version, and its other fetches end.
     mutating func forgetVersion() -> [SessionAction] {
-        let ended = cancelFetches { !$0.isOwn }
+        let before = version
         ledger.version = nil
+        let woken = versionReplaced(before)
+        let ended = cancelFetches { !$0.isOwn }
         forgetRetiredFetches()
-        return ended + versionReplaced() + wakeReaders()
+        return ended + woken + wakeReaders()
     }
 
     /// Marks the version as changed at the origin by another request (RFC 9111 §4.4).
@@ -96,14 +109,21 @@ extension SessionState {
         }
     }
 
-    /// Ends the readers that have committed to another version than the current one, and wakes the
-    /// others to prepare again.
-    private mutating func versionReplaced() -> [SessionAction] {
+    /// Lets the readers that have committed to `before` go on with it, and wakes the others to
+    /// prepare again.
+    private mutating func versionReplaced(_ before: SessionVersion?) -> [SessionAction] {
         var actions: [SessionAction] = []
+        var stays = false
         for index in readers.indices where readers[index].failure == nil && !readers[index].isApart {
             if let version, readers[index].isToldOnly(in: version) { readers[index].recommit(to: version.generation) }
             if let told = readers[index].told {
-                if told != version?.generation { readers[index].failure = .origin(.representationChanged) }
+                if told == version?.generation { continue }
+                if let before, told == before.generation {
+                    readers[index].stay(with: before)
+                    stays = true
+                } else {
+                    readers[index].failure = .origin(.representationChanged)
+                }
                 continue
             }
             readers[index].awaitedVersion = true
@@ -113,7 +133,35 @@ extension SessionState {
                 actions.append(.wake(readers[index].id))
             }
         }
+        if let before, stays { setAside(before) }
         return actions
+    }
+
+    // MARK: Past versions
+
+    /// Keeps a version for the readers that have committed to it. Its running fetches go on as
+    /// relays: nothing more of it is stored.
+    private mutating func setAside(_ version: SessionVersion) {
+        past.append(version)
+        for index in fetches.indices where !fetches[index].isOwn && fetches[index].generation == version.generation {
+            fetches[index].isOwn = true
+            fetches[index].isRelay = true
+            fetches[index].lingersSince = nil
+        }
+    }
+
+    /// Drops the past versions whose last reader has left, and ends their fetches.
+    mutating func dropPast() -> [SessionAction] {
+        guard !past.isEmpty else { return [] }
+        let over = past.map(\.generation).filter { generation in !readers.contains { $0.pastGeneration == generation } }
+        guard !over.isEmpty else { return [] }
+        past.removeAll { over.contains($0.generation) }
+        let ended = cancelFetches { fetch in fetch.isOwn && fetch.generation.map(over.contains) == true }
+        if version?.passReason == .olderVersionsInUse {
+            ledger.version?.passReason = nil
+            ledger.owesUpdate = true
+        }
+        return ended + over.map(SessionAction.pastOver)
     }
 
     // MARK: Use by readers

@@ -11,6 +11,8 @@ struct SessionState: Sendable {
     var phase = SessionPhase.new
     /// The version that is served now, and its confirmations by the origin.
     var ledger: VersionLedger
+    /// The versions that were current before, while readers that have committed to them go on.
+    var past: [SessionVersion] = []
     /// The readers, in the order in which they came.
     var readers: [ReaderState] = []
     /// The fetches, in the order in which they were started.
@@ -67,6 +69,27 @@ struct SessionState: Sendable {
     /// - Returns: nil if it needs none.
     func window(of reader: ReaderState) -> ByteRange? { reader.window(in: ledger.version, limits) }
 
+    /// The version with this generation, current or past.
+    func version(of generation: GenerationID) -> SessionVersion? {
+        version?.generation == generation ? version : past.first { $0.generation == generation }
+    }
+
+    /// Changes the version with this generation, current or past.
+    /// - Returns: whether there is one.
+    @discardableResult
+    mutating func change(_ generation: GenerationID, _ change: (inout SessionVersion) -> Void) -> Bool {
+        if var version, version.generation == generation {
+            // The ledger gives its reference up, so that the change copies nothing.
+            ledger.version = nil
+            change(&version)
+            ledger.version = version
+            return true
+        }
+        guard let index = past.firstIndex(where: { $0.generation == generation }) else { return false }
+        change(&past[index])
+        return true
+    }
+
     // MARK: Waking
 
     /// Ends the wait of each reader that can go on, and returns the actions that wake them.
@@ -89,8 +112,8 @@ struct SessionState: Sendable {
 
     /// Fails the readers of stored bytes only that wait at a gap.
     mutating func failOnlyStored() -> [SessionAction] {
-        for index in readers.indices where readers[index].onlyStored && readers[index].failure == nil && readers[index].waitsFor != .nothing
-        {
+        for index in readers.indices
+        where readers[index].onlyStored && !readers[index].isApart && readers[index].failure == nil && readers[index].waitsFor != .nothing {
             if !readers[index].waitsForVerification(in: version) { readers[index].failure = .notStored }
         }
         return wakeReaders()

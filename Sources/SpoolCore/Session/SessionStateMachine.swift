@@ -35,8 +35,9 @@
 ///    (`wrote`). The written bytes then leave the memory of the fetch and become stored bytes of
 ///    the version.
 /// 7. A response of another version replaces the current one (`SessionState.replaceVersion`).
-///    Readers that have committed to the old version fail, because bytes of two versions never mix.
-///    The other readers prepare again.
+///    Readers that have committed to the old version go on with it as a *past version*: with its
+///    stored bytes and the fetches that were running. A reader fails at a gap, because bytes of two
+///    versions never mix. The other readers prepare again.
 /// 8. A version without a strong validator cannot combine responses. Each of its readers takes all
 ///    of its bytes from one response (`SourceChoice`).
 ///
@@ -162,17 +163,6 @@ package struct SessionStateMachine: Sendable {
         return readerAdvanced(id, by: count, now: now) + readerLeft(id, explicitly: false, now: now)
     }
 
-    /// Whether a new reader with these rules would ask the origin, while no present reader needs more
-    /// than the stored bytes of its version. The shell then begins another session for the new one.
-    package func mayPart(from rules: UseRules, wallNow: Timestamp) -> Bool {
-        guard phase == .ready, let version, fetches.isEmpty, goal == nil, !readers.isEmpty, version.unverified.isEmpty,
-            rules.mode != .onlyStored, rules.use(of: version.representation, now: wallNow) != .use
-        else { return false }
-        return readers.allSatisfy { reader in
-            reader.failure != nil || (reader.told == version.generation && !reader.isApart && version.hasRest(of: reader))
-        }
-    }
-
     // MARK: Variants
 
     /// Returns the current version without using it: no freshness is checked, and no request is
@@ -222,6 +212,10 @@ package struct SessionStateMachine: Sendable {
 
     /// Whether a reader beyond the end of the stored version asks the origin before the end counts.
     package mutating func claimEndQuestion(now: MonotonicInstant) -> Bool { state.ledger.claimEndQuestion(now: now) }
+
+    /// The version with this generation, if readers go on with it although it is not current any
+    /// more.
+    package func past(_ generation: GenerationID) -> SessionVersion? { state.past.first { $0.generation == generation } }
 
     /// The version that the reader has committed to, or nil before that.
     package func toldVersion(of id: ReaderID) -> GenerationID? { state.reader(id)?.told }
@@ -382,9 +376,8 @@ package struct SessionStateMachine: Sendable {
 
     /// Turns stored bytes that are gone or damaged into a gap.
     package mutating func lost(_ range: ByteRange, of generation: GenerationID, now: MonotonicInstant) -> [SessionAction] {
-        guard version?.generation == generation else { return [] }
-        state.ledger.version?.forget(ByteRangeSet([range]))
-        return state.replan(now: now)
+        guard state.change(generation, { $0.forget(ByteRangeSet([range])) }) else { return [] }
+        return state.wakeReaders() + state.replan(now: now)
     }
 
     /// Whether the head of the current version may be entered into the index before its first byte
@@ -415,7 +408,7 @@ package struct SessionStateMachine: Sendable {
     /// The part of `damaged` that is still unverified. Other damaged bytes have been lost and
     /// stored again since the file was opened.
     package func damagedBytes(_ damaged: ByteRangeSet, of generation: GenerationID) -> ByteRangeSet {
-        guard let version, version.generation == generation, !damaged.isEmpty else { return ByteRangeSet() }
+        guard !damaged.isEmpty, let version = state.version(of: generation) else { return ByteRangeSet() }
         return damaged.intersection(version.unverified)
     }
 
@@ -424,11 +417,13 @@ package struct SessionStateMachine: Sendable {
     package mutating func verified(
         _ ranges: ByteRangeSet, of generation: GenerationID, damaged: ByteRangeSet, now: MonotonicInstant
     ) -> [SessionAction] {
-        guard version?.generation == generation else { return [] }
         let lost = damagedBytes(damaged, of: generation)
-        state.ledger.version?.verifying.subtract(ranges)
-        state.ledger.version?.forget(lost)
-        state.ledger.version?.unverified.subtract(ranges)
+        let isKnown = state.change(generation) { version in
+            version.verifying.subtract(ranges)
+            version.forget(lost)
+            version.unverified.subtract(ranges)
+        }
+        guard isKnown else { return [] }
         return state.wakeReaders() + (lost.isEmpty ? [] : state.replan(now: now))
     }
 
@@ -470,10 +465,12 @@ package struct SessionStateMachine: Sendable {
     package mutating func evicted(
         _ blocks: ByteRangeSet, of generation: GenerationID, isGone: Bool, now: MonotonicInstant
     ) -> [SessionAction] {
-        guard version?.generation == generation else { return [] }
-        state.ledger.version?.evicting.subtract(blocks)
-        state.ledger.version?.verifying.subtract(blocks)
-        if isGone { state.ledger.version?.forget(blocks) }
+        let isKnown = state.change(generation) { version in
+            version.evicting.subtract(blocks)
+            version.verifying.subtract(blocks)
+            if isGone { version.forget(blocks) }
+        }
+        guard isKnown else { return [] }
         return state.wakeReaders() + state.replan(now: now)
     }
 }

@@ -72,6 +72,7 @@ extension ReaderState.Source {
         case .undecided: "undecided"
         case .version: "version"
         case .own: "own"
+        case .past: "past"
         }
     }
 }
