@@ -18,7 +18,7 @@ extension MediaCache {
         return session.state.withLock { state in
             guard state.passReason == nil, state.machine.version?.passReason == nil else { return nil }
             return Continuation(
-                fields: state.request.fields, representation: state.machine.version?.representation,
+                fields: state.lastAsk.request.fields, representation: state.machine.version?.representation,
                 stored: state.machine.version?.stored ?? ByteRangeSet())
         }
     }

@@ -14,15 +14,13 @@ public struct ReadOptions: Sendable {
     /// Fields for the origin requests of this resource besides those of the configuration, for
     /// example `Authorization`.
     ///
-    /// Readers of one resource share its requests. The newest reader decides their URL, and the
-    /// newest reader with fields decides their fields. A renewed signature or token takes effect
-    /// with the next origin request.
+    /// Each origin request has the URL and the fields of the reader that it is made for. A reader
+    /// without fields, such as a preload, has those of the last request that the origin answered.
     public var requestFields: HTTPFields = [:]
     /// The conditions under which the origin is asked for this reader, or nil for the network
     /// policy of the cache. A request that serves several readers runs if one of them permits it.
     public var access: NetworkAccess?
-    /// How long the origin of this resource may take, or nil to leave that unchanged. The newest
-    /// reader with a value decides.
+    /// How long the origin may take for this reader, or nil for the time of the configuration.
     public var patience: OriginPatience?
     /// Changes the bytes on their way to this reader, or nil for the transform of the
     /// configuration.

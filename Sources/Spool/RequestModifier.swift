@@ -16,7 +16,7 @@ public protocol RequestModifier: Sendable {
     ///
     /// - Parameters:
     ///   - url: The URL of the request.
-    ///   - fields: The fields of the configuration and of the newest reader.
+    ///   - fields: The fields of the configuration and of the reader that the request is made for.
     ///   - refusal: The status 401 or 403 if the origin refused the request before, or nil at
     ///     first.
     /// - Returns: All fields to send.

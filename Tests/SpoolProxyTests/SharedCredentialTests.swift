@@ -124,8 +124,8 @@ import Testing
 
     /// 1. `a` fetches half of the film. Its token expires.
     /// 2. `b`, whom the origin lets in, needs the other half.
-    /// 3. The request has the fields of `a`, by which the film was fetched, and is refused.
-    @Test(arguments: [401, 403, 404]) func `an expired token gives way to that of the client that waits`(status: Int) throws {
+    /// 3. The request has the fields of `b`, although the film was fetched with those of `a`.
+    @Test(arguments: [401, 403, 404]) func `a gap is asked for with the token of the client that waits`(status: Int) throws {
         let door = Door(refusal: status, fields: ["Cache-Control": "no-cache"])
         let world = try world(door, isShared: false, { $0.fetching.policy = .readAhead(bytes: 0) })
         defer { world.stop() }
@@ -134,8 +134,7 @@ import Testing
             try world.get(Self.film.target, ["Authorization": "Bearer a", "Range": "bytes=10-49999"]).body == Self.film.bytes(10..<50_000))
         door.shutOut("Bearer a")
         #expect(try world.get(Self.film.target, Self.b).body == Self.film.allBytes)
-        #expect(try world.get(Self.film.target, Self.a).status == status)
-        #expect(try world.get(Self.film.target, Self.b).body == Self.film.allBytes)
+        #expect(!world.origin.log.entries.contains { $0.status == status })
         #expect(world.origin.log.handedOver(Self.film.url).duplicateBytes == 0)
     }
 

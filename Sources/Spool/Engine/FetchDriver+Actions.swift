@@ -5,8 +5,8 @@ import SpoolOrigin
 
 extension FetchDriver {
     func begin(_ id: FetchID, _ ask: OriginAsk, _ state: inout State, _ effects: inout [Effect]) {
-        let intake = FetchIntake(id: id, ask: ask, session: session)
-        intake.client = session.client(for: id, state)
+        let asker = state.machine.fetches.first { $0.id == id }?.askedBy.flatMap { state.asks[$0] } ?? state.lastAsk
+        let intake = FetchIntake(id: id, ask: ask, asker: asker, session: session)
         state.intakes[id] = intake
         effects.append(.submit(intake))
     }

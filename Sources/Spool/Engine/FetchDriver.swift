@@ -17,12 +17,11 @@ struct FetchDriver {
 
     func submit(_ intake: FetchIntake) {
         let limiter = session.shared.limiter
-        let (demand, sequence, isHeldBack, requester) = session.state.withLock {
-            ($0.presentDemand, $0.demandSequence, $0.request.isHeldBack, $0.requester)
-        }
+        let (demand, sequence) = session.state.withLock { ($0.presentDemand, $0.demandSequence) }
         let ticket = limiter.submit(intake) { scheduler, now in
             scheduler.submitted(
-                host: session.host, client: requester, isHeldBack: isHeldBack, demand, sequence: sequence, now: now)
+                host: session.host, client: intake.asker.requester, isHeldBack: intake.asker.request.isHeldBack, demand,
+                sequence: sequence, now: now)
         }
         let (isOver, newer, isEndless) = session.state.withLock { state in
             intake.ticket = ticket
@@ -70,7 +69,7 @@ struct FetchDriver {
             state.machine.sent(intake.id, isForOneUser: intake.client?.selection.hasCredentials == true)
             var request = session.request(of: intake, state)
             request.priority = state.demand.priority
-            request.wait(state.patience, isBrief: intake.ask.isBrief || state.demand.priority < .playing)
+            request.wait(intake.asker.patience, isBrief: intake.ask.isBrief || state.demand.priority < .playing)
             return request
         }
         guard var request else { return }
@@ -164,8 +163,8 @@ struct FetchDriver {
                 isDownload: session.shared.downloadKeys.contains(session.key), now: session.now)
             // An own response has another generation than the version.
             intake.generation = state.machine.generation(of: intake.id)
-            // The fields of this client selected the version.
-            if state.machine.version?.generation == generation { state.client = intake.client }
+            let isOwn = state.machine.fetches.first { $0.id == intake.id }?.isOwn == true
+            if !isOwn, (200..<300).contains(head.status) || head.status == 304 { state.lastAsk = intake.asker }
             noteHead(intake, &state, &effects)
             session.apply(actions, &state, &effects)
         }
@@ -218,7 +217,7 @@ struct FetchDriver {
     /// would only lose the rest, so it ends only when no player waits for it.
     func bodyIsQuiet(_ intake: FetchIntake, for time: Duration) -> Bool {
         session.state.withLock { state in
-            state.machine.isContinuable(intake.id) || (state.demand.priority < .playing && time >= state.patience.head)
+            state.machine.isContinuable(intake.id) || (state.demand.priority < .playing && time >= intake.asker.patience.head)
         }
     }
 

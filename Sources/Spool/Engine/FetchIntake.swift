@@ -39,11 +39,14 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     /// The failed requests of the resource in a row before this one.
     var retries = 0
     var requestTime = Timestamp(nanoseconds: 0)
-    /// The client whose fields the request has, if it is known.
-    var client: ClientRequest?
+    /// How the origin is asked.
+    let asker: ReaderAsk
+    /// The client whose fields the request has; nil without one.
+    var client: ClientRequest? { asker.client }
 
-    init(id: FetchID, ask: OriginAsk, session: ResourceSession) {
+    init(id: FetchID, ask: OriginAsk, asker: ReaderAsk, session: ResourceSession) {
         self.id = id
+        self.asker = asker
         self.ask = ask
         self.session = session
     }

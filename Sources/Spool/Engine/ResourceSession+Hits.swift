@@ -24,6 +24,8 @@ package struct StoredHit: Sendable {
     package let version: HitVersion
     /// The time of the hit.
     package let time: Timestamp
+    /// The URL of its request, if it is not the one of the last answer.
+    fileprivate let otherURL: MediaURL?
 }
 
 /// A generation, and a number that grows with each change of its metadata within one session. The
@@ -61,22 +63,21 @@ extension ResourceSession {
         let wallNow = wallNow
         let hit = state.withLock { state -> StoredHit? in
             guard !state.isDetached, let file = state.file, let descriptor = file.descriptor else { return nil }
-            let isSameURL = state.request.location == url
+            let isSameURL = state.lastAsk.request.location == url
             // A gap is fetched with the fields that belong to the URL. A session that was opened
             // again learns them from a longer path.
-            let mayFetch = state.client.map { isSameURL || $0.fields.origin == url.origin } ?? false
+            let mayFetch = state.lastAsk.client.map { isSameURL || $0.fields.origin == url.origin } ?? false
             guard
                 let hit = state.machine.hit(
                     spec, policy: policy, isShared: shared.configuration.freshness.isShared,
-                    fetchPolicy: shared.configuration.fetching.policy, max: max, mayFetch: mayFetch, wallNow: wallNow)
+                    fetchPolicy: shared.configuration.fetching.policy, max: max, mayFetch: mayFetch, fields: requestFields,
+                    wallNow: wallNow)
             else { return nil }
-            // The newest URL is asked, should that be needed.
-            if !isSameURL { state.request.setLocation(url) }
             state.claims += 1
             return StoredHit(
                 session: self, id: hit.reader, range: hit.range, length: hit.length, file: file, descriptor: descriptor,
                 stored: hit.stored, version: HitVersion(session: number, generation: hit.generation, revision: hit.revision),
-                time: wallNow)
+                time: wallNow, otherURL: isSameURL ? nil : url)
         }
         guard let hit else { return nil }
         shared.counters.add { $0.readers += 1 }
@@ -104,7 +105,9 @@ extension StoredHit {
         session.run { state, effects in
             state.claims -= 1
             state.wakes[id] = wake
-            session.fetching.setDemand(FetchDemand(.playing, access: state.access), of: id, &state, &effects)
+            let ask = otherURL.map(state.lastAsk.to) ?? state.lastAsk
+            state.asks[id] = ask
+            session.fetching.setDemand(FetchDemand(.playing, access: ask.access), of: id, &state, &effects)
         }
         let reader = SessionReader(session: session, id: id)
         reader.advance(by: count, fromOrigin: false)

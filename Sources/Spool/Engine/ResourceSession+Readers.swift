@@ -22,7 +22,7 @@ extension ResourceSession {
     func reader(
         url: MediaURL, start: Int64, end: Int64?, options: ReadOptions, wantsBytes: Bool, wake: @escaping @Sendable () -> Void
     ) -> SessionReader {
-        adoptRequest(url: url, options)
+        let ask = ask(for: url, options)
         shared.counters.add { $0.readers += 1 }
         shared.committer.touch(access)
         shared.recordReader(key, start, end)
@@ -34,7 +34,8 @@ extension ResourceSession {
         request.takesAnyStatus = options.takesAnyStatus
         request.asksWhole = options.asksWhole
         request.suffix = options.suffix
-        return SessionReader(session: self, request, options: options, wake: wake)
+        request.asks = ask.source
+        return SessionReader(session: self, request, ask, options: options, wake: wake)
     }
 
     /// Returns the rules by which a reader with these options uses stored bytes.
@@ -46,24 +47,23 @@ extension ResourceSession {
         return rules
     }
 
-    /// Adopts the request of the newest reader: its URL has the signature that is still valid, and
-    /// its fields have the token.
-    private func adoptRequest(url: MediaURL, _ options: ReadOptions) {
-        guard options.mode != .onlyStored else { return }
-        state.withLock { state in
-            // The client of a door may not use the version. Its URL is asked once it does.
-            if options.client == nil { state.request.setLocation(url) }
-            state.request.followsRedirects = options.followsRedirects
-            state.requester = options.requester
-            if let patience = options.patience { state.patience = patience }
-            state.request.isHeldBack = options.isHeldBack || DeliveryDirectives(url: url.text).isBlocking
-            if !options.requestFields.lines.isEmpty {
-                state.request.fields = requestFields
-                for field in options.requestFields.lines { state.request.fields[field.name] = nil }
-                state.request.fields.lines += options.requestFields.lines
-            }
-            if let access = options.access { state.access = access }
-            state.machine.willAsk(with: state.request.fields, isAuthorized: url.userinfo != nil)
+    /// Returns how a reader with these options has the origin asked: its URL has the signature that is
+    /// still valid, and its fields have the token. A reader of the app without fields, such as a
+    /// preload, has those of the last answer.
+    private func ask(for url: MediaURL, _ options: ReadOptions) -> ReaderAsk {
+        let url = options.client?.url ?? url
+        var ask = ReaderAsk(
+            request: OriginRequest(to: url, fields: requestFields),
+            patience: options.patience ?? shared.configuration.network.patience(forHost: origin.host), access: options.access,
+            requester: options.requester, client: options.client)
+        ask.request.followsRedirects = options.followsRedirects
+        ask.request.isHeldBack = options.isHeldBack || DeliveryDirectives(url: url.text).isBlocking
+        if options.client == nil, options.requestFields.lines.isEmpty {
+            ask.request.fields = state.withLock { $0.lastAsk.request.fields }
+            return ask
         }
+        for field in options.requestFields.lines { ask.request.fields[field.name] = nil }
+        ask.request.fields.lines += options.requestFields.lines
+        return ask
     }
 }

@@ -120,17 +120,10 @@ final class ResourceSession: Sendable {
         var passReason: NotStoredReason?
         /// Whether the store is suspended, so that nothing can be written.
         var isStoreSuspended = false
-        /// The request by which the origin is asked. The newest reader decides.
-        var request: OriginRequest
-        /// How long the origin may take. The newest reader with a patience of its own decides.
-        var patience = OriginPatience()
-        /// The client whose fields the requests for the version have.
-        var client: ClientRequest?
-        /// The name of the client of the newest reader, whose share the next fetch is part of. Nil
-        /// for a program of this machine.
-        var requester: [UInt8]?
-        /// The clients of the readers.
-        var clients: [ReaderID: ClientRequest] = [:]
+        /// How the readers have the origin asked. A reader that is not here has it asked by `lastAsk`.
+        var asks: [ReaderID: ReaderAsk] = [:]
+        /// How the origin was asked for its last answer, or is asked first.
+        var lastAsk: ReaderAsk
         /// The last request that failed or was refused.
         var failedRequest: FailedRequest?
         /// Whether the session was taken out of the table. A holder of a link then needs another
@@ -147,8 +140,6 @@ final class ResourceSession: Sendable {
         var demandSequence: UInt64 = 0
         /// The need of the players of this resource that the limiter was last called with.
         var need = BackgroundShare.Need.nothing
-        /// The networks by the newest reader that named any. A hit that becomes a reader uses them.
-        var access: NetworkAccess?
     }
 
     /// A commit that waits for its turn on the index lane.
@@ -178,9 +169,10 @@ final class ResourceSession: Sendable {
         limits.jitterSeed = shared.environment.random.next() | 1
         var state = State(
             machine: SessionStateMachine(limits: limits, rules: rules), pace: shared.committer.commitPace,
-            request: OriginRequest(to: url, fields: requestFields))
+            lastAsk: ReaderAsk(
+                request: OriginRequest(to: url, fields: requestFields), patience: defaults.network.patience(forHost: origin.host)))
+        state.machine.willAsk(by: state.lastAsk.source)
         state.passReason = passReason
-        state.patience = defaults.network.patience(forHost: origin.host)
         self.state = Locked(state)
     }
 

@@ -52,14 +52,16 @@ package final class SessionReader: Sendable {
         init(_ transform: any ContentTransform) { self.transform = transform }
     }
 
-    init(session: ResourceSession, _ request: ReaderRequest, options: ReadOptions, wake: @escaping @Sendable () -> Void) {
+    init(
+        session: ResourceSession, _ request: ReaderRequest, _ ask: ReaderAsk, options: ReadOptions, wake: @escaping @Sendable () -> Void
+    ) {
         self.session = session
         transforming = (options.contentTransform ?? session.shared.configuration.contentTransform).map(Transforming.init)
         key = session.key
         id = session.run { state, effects in
             let (id, actions) = state.machine.readerJoined(request)
             state.wakes[id] = wake
-            state.clients[id] = options.mode == .onlyStored ? nil : options.client
+            state.asks[id] = ask
             if request.takesAnyStatus { state.interims[id] = [] }
             state.claims -= 1
             session.fetching.setDemand(FetchDemand(options.priority, access: options.access), of: id, &state, &effects)
@@ -322,7 +324,7 @@ package final class SessionReader: Sendable {
         session.run { state, effects in
             guard state.wakes.removeValue(forKey: id) != nil else { return }
             state.interims[id] = nil
-            state.clients[id] = nil
+            state.asks[id] = nil
             // A resource that was played to its end was also used at that moment.
             effects.append(.call { [session] in session.shared.committer.touch(session.access) })
             session.apply(event(&state.machine, session.now), &state, &effects)

@@ -1,31 +1,16 @@
 package import SpoolCore
 import SpoolOrigin
 
-// The fields of clients in the requests of a session. A version is fetched, completed and
-// revalidated with the fields of the client that it was fetched for, because an origin may choose
-// the bytes by any field.
+// The fields of clients in the requests of a session: each request has those of the client that
+// caused it.
 
 extension ResourceSession {
-    /// Returns the client whose fields a fetch sends. Called under the lock, when the fetch begins.
-    ///
-    /// Without a version, and for a response of one reader alone, that is the reader's client. Else
-    /// it is the client of the version.
-    func client(for id: FetchID, _ state: State) -> ClientRequest? {
-        let fetch = state.machine.fetches.first { $0.id == id }
-        let asker = fetch?.askedBy.flatMap { state.clients[$0] }
-        guard state.machine.version == nil || fetch?.isOwn == true else { return state.client ?? asker }
-        // A reader of the app has no client, and gets no other reader's fields.
-        return fetch?.askedBy == nil ? state.client : asker
-    }
-
     /// Returns the request of a fetch, without range and conditions. Called under the lock.
     ///
-    /// The URL may be of another reader than the fields, and at another host, if several hosts
-    /// share a key. That host gets no field that may carry credentials.
+    /// The URL may be at another host than the session's, if several hosts share a key. That host gets
+    /// no field that may carry credentials.
     func request(of intake: FetchIntake, _ state: State) -> OriginRequest {
-        let hasVersion = state.machine.version != nil
-        var request = state.request
-        if let client = intake.client, !hasVersion { request.setLocation(client.url) }
+        var request = intake.asker.request
         let asked = request.location?.origin ?? origin
         if asked != origin, let location = request.location {
             // The configured fields of one host stay with it.
@@ -35,7 +20,7 @@ extension ResourceSession {
         guard let client = intake.client else { return request }
         // Configured fields stay.
         request.fields = client.fields.fields(for: asked).replacing(with: request.fields)
-        if !hasVersion, !client.offeredTags.isEmpty, intake.ask.revalidation == nil, intake.ask.ifRange == nil {
+        if state.machine.version == nil, !client.offeredTags.isEmpty, intake.ask.revalidation == nil, intake.ask.ifRange == nil {
             request.fields[.ifNoneMatch] = client.offeredTags.joined(separator: ", ")
         }
         return request
@@ -122,20 +107,10 @@ extension SessionReader {
         leave { machine, now in machine.readerWithdrew(id, now: now) }
     }
 
-    /// Begins to use the version, which answers the reader's client: from now on its URL is asked.
-    /// The version keeps the fields by which it was fetched, if these are known.
-    package func enter() {
-        session.state.withLock { state in
-            guard let client = state.clients[id] else { return }
-            state.request.setLocation(client.url)
-            if state.client?.fields.origin != client.fields.origin { state.client = client }
-        }
-    }
-
     /// Lets the reader's client have the version, because the origin confirmed it for that client.
     package func admit() {
         session.run { state, effects in
-            guard let client = state.clients[id] else { return }
+            guard let client = state.asks[id]?.client else { return }
             session.apply(state.machine.admit(client.selection), &state, &effects)
         }
     }
@@ -143,18 +118,8 @@ extension SessionReader {
     /// Whether the last request of the session that failed had the fields of the reader's client.
     package var failedAsItself: Bool {
         session.state.withLock { state in
-            guard let mine = state.clients[id], let failed = state.failedRequest else { return true }
+            guard let mine = state.asks[id]?.client, let failed = state.failedRequest else { return true }
             return failed.client?.sendsSame(as: mine) == true
-        }
-    }
-
-    /// Makes the session ask with the fields of the reader's client from now on, because the origin
-    /// refused the ones before.
-    package func takeOver() {
-        session.state.withLock { state in
-            guard let client = state.clients[id] else { return }
-            state.client = client
-            state.request.setLocation(client.url)
         }
     }
 }

@@ -47,6 +47,7 @@ struct FetchEnd {
         let isMalformed = if case .malformed = error { true } else { false }
         if isMalformed, session.version == nil, fetch.start == 0 { session.origin.omitsRange = true }
         for index in session.readers.indices where concerns(fetch, session.readers[index], session.version) {
+            if error.refuses(fetch, instead: session.readers[index]) { continue }
             let patience = session.readers[index].patience
             let isPatient = patience.hasProgress || arrived || (isMalformed && patience.failures == 0)
             if !isPatient || !session.readers[index].patience.waits(after: error, of: fetch, session.limits) {
@@ -118,6 +119,7 @@ struct FetchEnd {
         var actions: [SessionAction] = [.ended(fetch.id, error)]
         if let version = session.version, version.generation == fetch.revalidates {
             for index in session.readers.indices where session.readers[index].awaitsOrigin && session.readers[index].failure == nil {
+                if error.refuses(fetch, instead: session.readers[index]) { continue }
                 if session.ledger.serves(after: error), session.readers[index].mayDoWithoutOrigin {
                     actions.append(.usedUnvalidated(error))
                     session.trust(index)

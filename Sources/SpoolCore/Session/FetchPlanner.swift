@@ -79,11 +79,11 @@ enum FetchPlanner {
         version.identity == .validator && version.representation.validator.isStrong
     }
 
-    /// Whether a revalidation in the background has to wait for the end of a reader. Its answer has a
-    /// body that takes the place of one without a strong validator, and no reader would want it.
+    /// Whether a revalidation in the background has to wait for a reader: for its first byte, or for
+    /// its end where the version has no strong validator. The answer would take the version from it.
     private static func isHeld(_ version: SessionVersion, _ session: SessionState) -> Bool {
-        !version.isCombinable && session.readers.contains { reader in
-            reader.failure == nil && reader.validation == .trusts(version.generation)
+        session.readers.contains { reader in
+            reader.failure == nil && reader.validation == .trusts(version.generation) && (reader.told == nil || !version.isCombinable)
         }
     }
 

@@ -34,6 +34,8 @@ package struct FetchState: Hashable, Sendable {
     var suffix: Int64?
     /// Whether body bytes are taken now.
     package var flow = Flow.running
+    /// The request, besides range, conditions and site.
+    let asks: RequestSource
     /// The fields and the site of the request.
     package var variant: RequestVariant
     /// The reader that it was made for; nil when no reader waited.
@@ -54,7 +56,7 @@ package struct FetchState: Hashable, Sendable {
     var blocking = Blocking.none
 
     init(
-        id: FetchID, purpose: Purpose, lower: Int64, upper: Int64?, variant: RequestVariant, askedBy: ReaderID?,
+        id: FetchID, purpose: Purpose, lower: Int64, upper: Int64?, asks: RequestSource, site: String?, askedBy: ReaderID?,
         startedAt: MonotonicInstant
     ) {
         self.id = id
@@ -63,7 +65,8 @@ package struct FetchState: Hashable, Sendable {
         front = lower
         released = lower
         stage = .requested(purpose)
-        self.variant = variant
+        self.asks = asks
+        variant = RequestVariant(fields: asks.fields, site: site)
         self.askedBy = askedBy
         self.startedAt = startedAt
     }

@@ -37,6 +37,8 @@ struct HitRequest {
     let max: Int64
     /// Whether a gap behind these bytes could be fetched. A complete version has none.
     let mayFetch: Bool
+    /// The configured fields of a request for these bytes.
+    let fields: HTTPFields
 
     /// Adds the reader.
     /// - Returns: nil if a condition does not hold; then nothing has changed.
@@ -49,12 +51,12 @@ struct HitRequest {
             session.ledger.version?.isComplete == true
                 || (mayFetch && fetchPolicy == .whilePlaying && session.isAtRest && session.ledger.version?.stored.contains(range) == true),
             let stored = session.ledger.version?.usable(in: range, max: max),
-            session.ledger.isUsable(policy, isShared: isShared, wallNow: wallNow)
+            session.ledger.isUsable(policy, isShared: isShared, fields: fields, wallNow: wallNow)
         else { return nil }
         let id = session.makeReaderID()
         let request = ReaderRequest(
             start: range.lowerBound, end: range.upperBound, policy: fetchPolicy, rules: UseRules(policy: policy, isShared: isShared))
-        var reader = ReaderState(id: id, request, confirmationsBefore: session.ledger.confirmations)
+        var reader = ReaderState(id: id, request, in: session.ledger)
         reader.validation = .trusts(generation)
         if session.ledger.version?.isCombinable == false {
             reader.commitment = .told(generation, as: session.ledger.version.map { CopyOnWrite($0.representation) })

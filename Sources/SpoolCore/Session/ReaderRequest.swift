@@ -24,6 +24,9 @@ package struct ReaderRequest: Hashable, Sendable {
     /// then.
     package var suffix: Int64?
 
+    /// The request by which the origin is asked; nil for that of the last answer.
+    package var asks: RequestSource?
+
     /// Creates the request of a reader of `[start, end)`.
     package init(
         start: Int64, end: Int64?, wantsBytes: Bool = true, policy: FetchPolicy = .whilePlaying, rules: UseRules = UseRules()

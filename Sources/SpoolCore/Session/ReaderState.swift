@@ -8,6 +8,8 @@ package struct ReaderState: Hashable, Sendable {
     package let id: ReaderID
     /// The web site on whose behalf it reads (`ReaderRequest.site`).
     package let site: String?
+    /// The request by which the origin is asked for it.
+    package let asks: RequestSource
     /// The offset of the next byte that it reads.
     package var position: Int64
     /// The offset after the last byte that it reads; nil for the end of the resource.
@@ -64,14 +66,15 @@ package struct ReaderState: Hashable, Sendable {
     /// The reason why the reader has ended; nil while it goes on.
     package var failure: ReadFailure?
 
-    init(id: ReaderID, _ request: ReaderRequest, confirmationsBefore: UInt64) {
+    init(id: ReaderID, _ request: ReaderRequest, in ledger: VersionLedger) {
         self.id = id
         site = request.site
+        asks = request.asks ?? ledger.asks
         position = min(request.start, ByteRange.maximumOffset)
         end = request.end.map { min($0, ByteRange.maximumOffset) }
         policy = request.policy
         rules = request.rules
-        self.confirmationsBefore = confirmationsBefore
+        confirmationsBefore = ledger.confirmations
         wantsBytes = request.wantsBytes
         takesAnyStatus = request.takesAnyStatus
         asksWhole = request.asksWhole

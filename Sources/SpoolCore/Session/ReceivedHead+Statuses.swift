@@ -42,7 +42,7 @@ extension ReceivedHead {
         var actions: [SessionAction] = []
         for index in session.readers.indices where index != asker {
             let reader = session.readers[index]
-            guard reader.failure == nil, !reader.isApart else { continue }
+            guard reader.failure == nil, !reader.isApart, !error.refuses(fetch, instead: reader) else { continue }
             let isConcerned =
                 fetch.isValidation ? reader.awaitsOrigin : session.version == nil && reader.waitsFor != .nothing && !reader.onlyStored
             if fetch.isValidation, session.ledger.serves(after: error), reader.mayDoWithoutOrigin {

@@ -44,6 +44,7 @@ struct ReceivedHead {
         let outcome = ResponseOutcome(head, start: fetch.start)
         session.fetches[index].placeSuffix(in: outcome)
         isEndless = outcome.passReason == .lengthBeyondBound
+        session.ledger.rules.isAuthorized = fetch.asks.isAuthorized
         passReason =
             passReason ?? outcome.passReason
             ?? session.ledger.rules.passReason(status: head.status, for: head.fields, length: outcome.length)

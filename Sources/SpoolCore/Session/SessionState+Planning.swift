@@ -66,8 +66,7 @@ extension SessionState {
         let site = request.reader.map(\.site) ?? version.selectedBy?.site
         var fetch = FetchState(
             id: makeFetchID(), purpose: .validation(of: version.generation, namedEnd: request.upper), lower: request.lower,
-            upper: request.lower, variant: RequestVariant(fields: ledger.requestFields, site: site), askedBy: request.reader?.id,
-            startedAt: now)
+            upper: request.lower, asks: request.reader?.asks ?? ledger.asks, site: site, askedBy: request.reader?.id, startedAt: now)
         fetch.asksEnd = request.asksEnd
         fetches.append(fetch)
         var ask = OriginAsk(
@@ -122,7 +121,7 @@ extension SessionState {
         let strong = version.flatMap { FetchPlanner.isStrong($0) ? $0 : nil }
         var fetch = FetchState(
             id: makeFetchID(), purpose: .bytes(ifRange: strong?.generation), lower: request.lower, upper: request.upper,
-            variant: RequestVariant(fields: ledger.requestFields, site: request.reader?.site), askedBy: request.reader?.id, startedAt: now)
+            asks: request.reader?.asks ?? ledger.asks, site: request.reader?.site, askedBy: request.reader?.id, startedAt: now)
         fetch.storesNothing = !request.stores
         fetch.isWindow = request.isWindow
         fetch.suffix = request.suffix

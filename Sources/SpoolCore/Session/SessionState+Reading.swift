@@ -126,7 +126,7 @@ extension SessionState {
     mutating func advance(_ index: Int, by count: Int64, now: MonotonicInstant) -> [SessionAction] {
         readers[index].take(count)
         let ahead = verifyAhead(of: readers[index])
-        if fetches.isEmpty, ledger.version?.isComplete == true { return ahead }
+        if fetches.isEmpty, ledger.version?.isComplete == true, !ledger.owesRevalidation { return ahead }
         if FetchPlanner.isProvidedFor(readers[index], self) { return ahead }
         return ahead + releaseRelays() + replan(now: now)
     }

@@ -177,7 +177,7 @@ extension SessionState {
         if reader.told != nil || reader.validation == .trusts(version.generation) { return true }
         if ledger.isSettled(for: reader) { return trust(index) }
         guard !reader.awaitsOrigin else { return false }
-        let selection = ledger.selection(of: version, forSite: reader.site)
+        let selection = ledger.selection(of: version, for: reader.asks.fields, site: reader.site)
         switch selection == .matches ? reader.rules.use(of: version.representation, now: wallNow) : .revalidate {
         case .use: return trust(index)
         case .useAndRevalidate:

@@ -74,7 +74,7 @@ package struct SessionStateMachine: Sendable {
     ///
     /// - Returns: the identity of the reader, and the actions that follow.
     package mutating func readerJoined(_ request: ReaderRequest) -> (ReaderID, [SessionAction]) {
-        var reader = ReaderState(id: state.makeReaderID(), request, confirmationsBefore: state.ledger.confirmations)
+        var reader = ReaderState(id: state.makeReaderID(), request, in: state.ledger)
         var actions: [SessionAction] = []
         switch phase {
         case .new:
@@ -145,13 +145,16 @@ package struct SessionStateMachine: Sendable {
     /// - Parameter spec: the requested range; nil for the whole.
     /// - Parameter max: the number of bytes that the reader takes first.
     /// - Parameter mayFetch: whether a gap behind these bytes could be fetched.
+    /// - Parameter fields: the configured fields of a request for them.
     /// - Returns: nil if a condition does not hold; then nothing has changed.
     package mutating func hit(
         _ spec: RangeHeader.Spec?, policy: CachePolicy, isShared: Bool, fetchPolicy: FetchPolicy, max: Int64, mayFetch: Bool,
-        wallNow: Timestamp
+        fields: HTTPFields = HTTPFields(), wallNow: Timestamp
     ) -> SessionHit? {
-        HitRequest(spec: spec, policy: policy, isShared: isShared, fetchPolicy: fetchPolicy, max: max, mayFetch: mayFetch)
-            .serve(&state, wallNow: wallNow)
+        HitRequest(
+            spec: spec, policy: policy, isShared: isShared, fetchPolicy: fetchPolicy, max: max, mayFetch: mayFetch, fields: fields
+        )
+        .serve(&state, wallNow: wallNow)
     }
 
     /// Removes the reader of a hit after it took `count` bytes that the machine has not counted
@@ -267,21 +270,16 @@ package struct SessionStateMachine: Sendable {
 
     // MARK: The origin
 
-    /// Sets the fields of the requests from now on.
-    ///
-    /// - Parameter isAuthorized: whether the request has credentials besides its fields, as user
-    ///   information in its URL.
-    package mutating func willAsk(with fields: HTTPFields, isAuthorized: Bool = false) {
-        state.ledger.willAsk(with: fields, isAuthorized: isAuthorized)
-    }
+    /// Sets the request of readers that bring none, and of fetches without a reader, until the next
+    /// answer.
+    package mutating func willAsk(by source: RequestSource) { state.ledger.asks = source }
 
-    /// Records that the request is sent now, with the present request fields.
+    /// Records that the request is sent now.
     ///
     /// - Parameter isForOneUser: whether the request also has credentials of one client.
     package mutating func sent(_ id: FetchID, isForOneUser: Bool = false) {
         guard let index = state.index(of: id) else { return }
         state.fetches[index].isForOneUser = isForOneUser
-        state.fetches[index].variant.fields = state.ledger.requestFields
     }
 
     /// Handles the head of a response: confirms or replaces the version, prepares for the body, or

@@ -4,9 +4,10 @@ struct VersionLedger: Sendable {
     /// The representation that is served now; nil until the index or the origin supplies one.
     var version: SessionVersion?
     /// The rules by which responses may be stored.
-    private(set) var rules: StoringRules
-    /// The request fields that are sent to the origin, besides range and conditions.
-    private(set) var requestFields = HTTPFields()
+    var rules: StoringRules
+    /// The request of the last answer that established or confirmed the version. Readers that bring
+    /// none have the origin asked by it, and so do fetches without a reader.
+    var asks = RequestSource()
     /// The number of origin responses so far that established or confirmed the current version.
     private(set) var confirmations: UInt64 = 0
     /// Whether a stale response was served and the origin is still to be asked about it
@@ -39,6 +40,7 @@ struct VersionLedger: Sendable {
         var generation: GenerationID
         var revision: UInt64
         var policy: CachePolicy
+        var fields: HTTPFields
         var from: Timestamp
         var until: Timestamp
     }
@@ -143,6 +145,7 @@ struct VersionLedger: Sendable {
     /// Records the request of this fetch as the one that selected the version's fields.
     private mutating func select(by fetch: FetchState, _ head: ReceivedHead) {
         version?.selectedBy = fetch.variant
+        asks = fetch.asks
         lease = nil
         let cookies = head.head.fields.values(of: .setCookie)
         version?.cookies = cookies.isEmpty ? nil : fetch.askedBy.map { ResponseCookies(reader: $0, values: cookies) }
@@ -154,13 +157,6 @@ struct VersionLedger: Sendable {
         guard let cookies = version?.cookies, cookies.reader == reader else { return [] }
         version?.cookies = nil
         return cookies.values
-    }
-
-    /// Sets the fields of the requests from now on.
-    mutating func willAsk(with fields: HTTPFields, isAuthorized: Bool) {
-        if fields != requestFields { lease = nil }
-        requestFields = fields
-        rules.isAuthorized = isAuthorized || fields[.authorization] != nil
     }
 
     // MARK: Identity of responses
@@ -192,35 +188,35 @@ struct VersionLedger: Sendable {
     ///
     /// The response may answer a request from before the reader came.
     func isSettled(for reader: ReaderState) -> Bool {
-        version.map { $0.confirmation > reader.confirmationsBefore && selection(of: $0, forSite: reader.site) == .matches } == true
+        version.map { $0.confirmation > reader.confirmationsBefore && selection(of: $0, for: reader.asks.fields, site: reader.site) == .matches } == true
     }
 
     /// Whether the policy permits the use of the version without asking the origin. Caches a
     /// positive result.
-    mutating func isUsable(_ policy: CachePolicy, isShared: Bool, wallNow: Timestamp) -> Bool {
+    mutating func isUsable(_ policy: CachePolicy, isShared: Bool, fields: HTTPFields, wallNow: Timestamp) -> Bool {
         if let lease, lease.generation == version?.generation, lease.revision == version?.revision,
-            lease.policy == policy, lease.from <= wallNow, wallNow < lease.until
+            lease.policy == policy, lease.fields == fields, lease.from <= wallNow, wallNow < lease.until
         {
             return true
         }
-        guard let version, version.passReason == nil, selection(of: version, forSite: nil) == .matches,
+        guard let version, version.passReason == nil, selection(of: version, for: fields, site: nil) == .matches,
             !version.isRemnant || Freshness(version.representation, isShared: isShared, now: wallNow).isFresh,
             let until = UseRules(policy: policy, isShared: isShared).usableUntil(version.representation, now: wallNow)
         else { return false }
         lease = FreshnessLease(
-            generation: version.generation, revision: version.revision, policy: policy, from: wallNow, until: until)
+            generation: version.generation, revision: version.revision, policy: policy, fields: fields, from: wallNow, until: until)
         return true
     }
 
-    /// Whether a request with the present fields, on behalf of `site`, would select this response,
-    /// by the fields that its `Vary` names (RFC 9111 §4.1).
-    func selection(of version: SessionVersion, forSite site: String?) -> Selection {
+    /// Whether a request with these fields, on behalf of `site`, would select this response, by the
+    /// fields that its `Vary` names (RFC 9111 §4.1).
+    func selection(of version: SessionVersion, for fields: HTTPFields, site: String?) -> Selection {
         let names = version.representation.fields.variedBy.filter { $0 != .origin }
         guard let before = version.selectedBy?.fields else {
             // A field that is never sent can't have differed.
-            return names.contains { requestFields[$0] != nil } ? .unknown : siteSelection(of: version, forSite: site)
+            return names.contains { fields[$0] != nil } ? .unknown : siteSelection(of: version, forSite: site)
         }
-        guard names.allSatisfy({ before.combined($0) == requestFields.combined($0) }) else { return .differs }
+        guard names.allSatisfy({ before.combined($0) == fields.combined($0) }) else { return .differs }
         return siteSelection(of: version, forSite: site)
     }
 

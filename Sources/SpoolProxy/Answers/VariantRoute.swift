@@ -100,7 +100,6 @@ struct VariantRoute {
     }
 
     private mutating func enter(_ reader: SessionReader) -> Step {
-        if !hasEntered { reader.enter() }
         hasEntered = true
         return .open
     }
@@ -196,9 +195,9 @@ struct VariantRoute {
         moves += 1
         guard hasEntered else { return .search }
         guard !hasTakenOver else { return nil }
-        // The version answers this client, whose fields may still be accepted.
+        // The version answers this client, whose fields may still be accepted: those of the next
+        // reader are sent.
         hasTakenOver = true
-        reader.takeOver()
         return join(key)
     }
 }

@@ -30,7 +30,7 @@ import Testing
             walk.settle()
             transitions = walk.transitions ?? transitions
         }
-        for scene in [endAtOnce, endWhileOpening, endWhenReady, answerAnotherSite, answerOtherFields] {
+        for scene in [endAtOnce, endWhileOpening, endWhenReady, answerAnotherSite, answerOtherFields, goneWhileRead] {
             transitions.beginSession()
             let probe = SessionProbe()
             transitions.record(probe.machine)
@@ -92,8 +92,22 @@ import Testing
             probe.full(fetch.id, length: 50, fields: ["ETag": "\"v2\"", "Vary": "X-Quality"])
         }
         record()
-        probe.machine.willAsk(with: ["X-Quality": "high"])
+        probe.machine.willAsk(by: RequestSource(fields: ["X-Quality": "high"]))
         _ = probe.prepare(reader)
+        record()
+    }
+
+    /// The resource is gone for a reader that asks, while another one reads the one response that the
+    /// version consists of.
+    private static func goneWhileRead(_ probe: SessionProbe, _ record: () -> Void) {
+        open(probe, fields: ["ETag": "W/\"v1\""], record)
+        let reader = probe.join(0)
+        record()
+        probe.read(reader, upTo: 10)
+        record()
+        _ = probe.prepare(probe.join(0, rules: UseRules(mode: .reload)))
+        record()
+        if let fetch = probe.machine.fetches.first { probe.head(fetch.id, 410, [:]) }
         record()
     }
 

@@ -282,7 +282,7 @@ struct SessionWalk {
         take(actions, "reader \(reader.id.rawValue) at \(reader.position): \(step)")
         switch step {
         case .stored(let range):
-            let bytes = machine.version.flatMap { disk[$0.generation] }
+            let bytes = machine.toldVersion(of: reader.id).flatMap { disk[$0] }
             use(index, range) { bytes?[$0] }
         case .memory(let fetch, let range):
             let shell = shells.first { $0.id == fetch }
