@@ -196,6 +196,21 @@ import Testing
         #expect(base.urls.last == "https://media.example/a.mp4")
     }
 
+    @Test func `a parent whose body comes slowly is left, and the retry goes to the origin`() throws {
+        let transport = try transport()
+        _ = start(transport)
+        base.answer(0, 206, Self.served)
+        #expect(base.offer(0) == .taken)
+        time.advance(by: .seconds(1))
+        #expect(base.offer(0) == .taken)
+        time.advance(by: .seconds(1))
+        #expect(base.offer(0) == .enough)
+        base.end(0, .cancelled)
+        #expect(receiver.words == ["206", "bytes", "bytes", "bytes", "failed"])
+        _ = start(transport)
+        #expect(base.urls.last == "https://media.example/a.mp4")
+    }
+
     @Test func `when the origin failed first, a refusing parent ends the request with the origin's failure`() throws {
         let transport = try transport()
         _ = start(transport)

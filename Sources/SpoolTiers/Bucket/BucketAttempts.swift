@@ -150,10 +150,13 @@ final class CopyAttempt: BucketAttempt, @unchecked Sendable {
     /// Whether the reader has the head.
     private var isAnswer = false
     private var trouble: BucketFetch.Trouble?
+    /// Nil for a request in the background, whose line is narrow beside a player.
+    private var pace: TierPace?
 
-    init(_ copy: BucketCopy, _ ask: BucketAsk) {
+    init(_ copy: BucketCopy, _ ask: BucketAsk, pace: TierPace?) {
         self.copy = copy
         self.ask = ask
+        self.pace = pace
     }
 
     func headReceived(_ head: ResponseHead) {
@@ -165,6 +168,8 @@ final class CopyAttempt: BucketAttempt, @unchecked Sendable {
 
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
         guard trouble == nil else { return .enough }
+        if pace?.isSlow(after: bytes.count) == true { trouble = .failed(TierPace.reason) }
+        guard trouble == nil else { return .enough }
         var cursor = copy.skip(bytes.count)
         while true {
             while let (count, answer) = copy.next({ ask.receiver.bodyReceived($0) }) {
@@ -173,6 +178,7 @@ final class CopyAttempt: BucketAttempt, @unchecked Sendable {
                     copy.handedOut(count)
                     ask.served(count)
                 case .pause:
+                    pace?.paused()
                     copy.paused(afterTaking: cursor)
                     return .pause
                 case .enough: return .enough

@@ -129,7 +129,8 @@ struct BucketPolicy: AttemptPolicy {
         case .copy(let manifest, let range):
             let copy = BucketCopy(manifest, range)
             guard let asked = bucket.address.part(copy.chunks, of: manifest) else { break }
-            return { [bucket, result] in bucket.ask(asked, CopyAttempt(copy, BucketAsk($0, bucket, result))) }
+            let pace = request.priority == .playing ? TierPace(time: bucket.time) : nil
+            return { [bucket, result] in bucket.ask(asked, CopyAttempt(copy, BucketAsk($0, bucket, result), pace: pace)) }
         case .confirm(let tag):
             var asked = request
             asked.fields[.ifNoneMatch] = tag

@@ -46,7 +46,9 @@ package final class ParentTransport: Transport {
             judge: { [parent] head in parent.judge(head, of: request.url) }, report: { [self] news in take(news) },
             askOrigin: { [base] in base.start(request, receiver: $0) })
         let transfer = AttemptedTransfer(policy, receiver: receiver)
-        transfer.begin { [base] in base.start(asked, receiver: $0) }
+        // The line of the readers in the background is narrow beside a player, whoever sends.
+        let isPaced = request.priority == .playing
+        transfer.begin { [base, time] in base.start(asked, receiver: isPaced ? PacedReceiver($0, time: time) : $0) }
         lateness.add(transfer, ParentProxy.connectTimeout)
         return transfer
     }
