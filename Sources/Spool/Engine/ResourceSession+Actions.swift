@@ -33,7 +33,7 @@ extension ResourceSession {
             if let earlier = state.timerDeadline, earlier <= deadline { return }
             state.timerDeadline = deadline
             effects.append(.action(action))
-        case .pastOver(let generation): dropPast(generation, &state, &effects)
+        case .pastOver(let generation): pastFiles.drop(generation, &state, &effects)
         case .versionChanged(let old, let new): changeVersion(from: old, to: new, &state, &effects)
         case .representationUpdated:
             state.owesCommit = state.machine.mayEnterHead
@@ -56,7 +56,7 @@ extension ResourceSession {
     private func changeVersion(
         from old: GenerationID?, to new: GenerationID, _ state: inout State, _ effects: inout [Effect]
     ) {
-        keepPast(&state, &effects)
+        pastFiles.keep(&state, &effects)
         state.file = nil
         state.fileGeneration = nil
         if let old { writes.retire(old, &state, &effects) } else { writes.dropDirty(&state, &effects) }
@@ -75,7 +75,7 @@ extension ResourceSession {
 
     /// Drops the version that was current, with its bytes that are on their way to the index.
     private func forget(_ generation: GenerationID, _ state: inout State, _ effects: inout [Effect]) {
-        keepPast(&state, &effects)
+        pastFiles.keep(&state, &effects)
         state.file = nil
         state.fileGeneration = nil
         writes.retire(generation, &state, &effects)
@@ -110,7 +110,8 @@ extension ResourceSession {
         case .setTimer(let deadline): setTimer(deadline)
         case .usedUnvalidated(let error): shared.record(.usedUnvalidated(key, reason: "\(error)"))
         case .passing(let reason): shared.record(.degradedToPassthrough(key, reason: "\(reason)"))
-        case .start, .resume, .cancel, .wake, .release, .versionChanged, .pastOver, .representationUpdated, .gone, .unfinished, .forgotten, .ended:
+        case .start, .resume, .cancel, .wake, .release, .versionChanged, .pastOver, .representationUpdated, .gone, .unfinished, .forgotten,
+            .ended:
             // Applied under the lock, with effects of their own.
             break
         }

@@ -183,6 +183,8 @@ final class ResourceSession: Sendable {
     var fetching: FetchDriver { FetchDriver(session: self) }
     /// The path of received bytes to file and index.
     var writes: WritePipeline { WritePipeline(session: self) }
+    /// The files of past versions.
+    var pastFiles: PastFiles { PastFiles(session: self) }
 
     // MARK: Acting
 
@@ -314,7 +316,7 @@ final class ResourceSession: Sendable {
         if let file = state.file { effects.append(.call { withExtendedLifetime(file) {} }) }
         state.file = nil
         state.fileGeneration = nil
-        for generation in state.past.keys.sorted() { dropPast(generation, &state, &effects) }
+        for generation in state.past.keys.sorted() { pastFiles.drop(generation, &state, &effects) }
         if let generation { writes.retire(generation, &state, &effects) }
     }
 

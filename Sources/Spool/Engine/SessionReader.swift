@@ -217,7 +217,9 @@ package final class SessionReader: Sendable {
             session.apply(actions, &state, &effects)
             switch step {
             case .stored(let range):
-                guard let file = state.file(of: state.machine.toldVersion(of: id)) else { return (contradiction("stored bytes without a file: \(range)"), 0) }
+                guard let file = state.file(of: state.machine.toldVersion(of: id)) else {
+                    return (contradiction("stored bytes without a file: \(range)"), 0)
+                }
                 return (.file(file, file.descriptor == nil ? range.endingWithBlock : range), range.lowerBound)
             case .memory(let fetch, let range):
                 return (memory(range, of: fetch, state), range.lowerBound)

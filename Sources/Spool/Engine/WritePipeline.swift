@@ -283,7 +283,7 @@ struct WritePipeline {
         let remaining = intake.buffers.first?.start ?? .max
         session.apply(
             state.machine.wrote(range, of: generation, by: intake.id, remaining: remaining, now: session.now), &state, &effects)
-        session.keepPast(generation, written.file, &state, &effects)
+        session.pastFiles.keep(generation, written.file, &state, &effects)
     }
 
     // MARK: Committing

@@ -79,11 +79,13 @@ enum FetchPlanner {
         version.identity == .validator && version.representation.validator.isStrong
     }
 
-    /// Whether a revalidation in the background has to wait for a reader: for its first byte, or for
-    /// its end where the version has no strong validator. The answer would take the version from it.
+    /// Whether a revalidation in the background has to wait for a reader of stored bytes: for its
+    /// first byte, or for its end where the version has no strong validator. The answer would take the
+    /// version from it.
     private static func isHeld(_ version: SessionVersion, _ session: SessionState) -> Bool {
         session.readers.contains { reader in
-            reader.failure == nil && reader.validation == .trusts(version.generation) && (reader.told == nil || !version.isCombinable)
+            guard reader.failure == nil, reader.validation == .trusts(version.generation) else { return false }
+            return !version.isCombinable || (reader.told == nil && version.hasRest(of: reader))
         }
     }
 

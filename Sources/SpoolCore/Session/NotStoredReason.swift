@@ -70,8 +70,8 @@ extension NotStoredReason {
     var forbidsReuse: Bool {
         switch self {
         case .noStore, .varyAny, .privateResponse, .authorizedRequest, .status, .byRequest: true
-        case .unexpectedType, .tooLarge, .lengthBeyondBound, .olderVersionsInUse, .readOnlyStore, .quotaReached, .diskReserved, .fileTooLarge, .storeRests,
-            .storeTrouble:
+        case .unexpectedType, .tooLarge, .lengthBeyondBound, .olderVersionsInUse, .readOnlyStore, .quotaReached, .diskReserved,
+            .fileTooLarge, .storeRests, .storeTrouble:
             false
         }
     }

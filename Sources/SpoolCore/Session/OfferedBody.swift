@@ -118,7 +118,7 @@ extension SessionState {
         let isKnown = change(generation) { $0.stored.insert(range) }
         if isKnown, version?.generation == generation {
             ledger.hasSuspended = false
-            discards = dropShortestRuns(sparing: range)
+            discards = StoredRuns.dropShortest(sparing: range, in: &self)
         }
         if let index = index(of: id) {
             fetches[index].wrote(range, remaining: remaining)

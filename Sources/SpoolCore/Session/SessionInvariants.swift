@@ -102,7 +102,8 @@ struct SessionInvariants {
                 return fetches.contains { $0.id == id && !$0.isDraining } ? nil : "\(reader.name) waits for a response that is over"
             }
             if let past = reader.pastGeneration.flatMap({ session.version(of: $0) }) {
-                let isUnderWay = past.stored.contains(reader.position)
+                let isUnderWay =
+                    past.stored.contains(reader.position)
                     ? past.verifying.contains(reader.position) : fetches.contains { reader.draws(from: $0) && $0.leases(reader.position) }
                 return isUnderWay ? nil : "\(reader.name) waits at \(reader.position) of a past version for nobody"
             }

@@ -22,11 +22,8 @@ extension SessionState {
             actions += fetchUrgentGaps(now: now)
             actions += fetchAhead(now: now)
         }
-        for index in past.indices {
-            let generation = past[index].generation
-            actions += past[index].verify(forWaiting: readers.filter { $0.pastGeneration == generation }, limits)
-        }
-        actions += settleFetches(now: now) + dropUnfinished()
+        actions += PastVersions.verify(in: &self)
+        actions += settleFetches(now: now) + VersionDoubt.dropUnfinished(&self)
         if let deadline = FetchPlanner.nextDeadline(self) { actions.append(.setTimer(deadline)) }
         return actions
     }
@@ -104,7 +101,7 @@ extension SessionState {
     /// next stored or remembered byte, and at the next lease.
     private mutating func startAt(_ gap: FetchPlanner.Request, now: MonotonicInstant) -> [SessionAction] {
         var gap = gap
-        let actions = gap.stores ? clearCrowdedBlock(at: &gap) : []
+        let actions = gap.stores ? StoredRuns.clearCrowdedBlock(at: &gap, in: &self) : []
         gap.upper = FetchPlanner.clippedEnd(of: gap, self)
         if let end = RequestWindow.end(of: gap, upTo: gap.upper, self) { (gap.upper, gap.isWindow) = (end, true) }
         if let upper = gap.upper, upper <= gap.lower { return actions }
@@ -191,27 +188,6 @@ extension SessionState {
             actions += startOwnResponse(index, now: now) ?? []
         }
         return actions + wakeReaders()
-    }
-
-    // MARK: Bounds on the number of stored runs
-
-    /// Makes the block at the beginning of `gap` a gap as a whole if it has too many stored runs,
-    /// and widens `gap` to the block.
-    private mutating func clearCrowdedBlock(at gap: inout FetchPlanner.Request) -> [SessionAction] {
-        guard let crowded = StoredRuns.crowded(at: gap, self) else { return [] }
-        // The discarded bytes are correct, so a reader that holds them may go on. The fetch writes
-        // the same bytes in their place.
-        ledger.version?.forget(crowded.bytes)
-        gap.lower = crowded.block.lowerBound
-        gap.upper = gap.upper.map { max($0, crowded.block.upperBound) }
-        return [.discard(crowded.bytes, crowded.generation)]
-    }
-
-    /// Discards the shortest stored runs if there are too many.
-    mutating func dropShortestRuns(sparing written: ByteRange) -> [SessionAction] {
-        guard let gone = StoredRuns.shortest(sparing: written, self) else { return [] }
-        ledger.version?.forget(gone.bytes)
-        return [.discard(gone.bytes, gone.generation)]
     }
 
     // MARK: Pausing and ending

@@ -152,7 +152,7 @@ extension SessionState {
     /// Removes the reader.
     mutating func remove(_ index: Int, explicitly: Bool, now: MonotonicInstant) -> [SessionAction] {
         let reader = readers.remove(at: index)
-        let past = dropPast()
+        let past = PastVersions.drop(from: &self)
         if !past.isEmpty { return past + replan(now: now) }
         if fetches.isEmpty, ledger.version?.isComplete == true, !ledger.owesRevalidation { return [] }
         AbandonedFetches.mark(leftBy: reader, in: &self)

@@ -14,16 +14,10 @@ extension SessionState {
         let ended = cancelFetches { $0.id != fetch.id && !$0.isOwn }
         forgetRetiredFetches()
         var actions: [SessionAction] = ended + [.versionChanged(from: old, to: head.newGeneration)]
-        if version?.passReason == nil, past.filter({ !$0.stored.isEmpty }).count >= Self.maximumPastFiles {
-            ledger.version?.passReason = .olderVersionsInUse
-        }
+        PastVersions.limitFiles(of: &self)
         if let reason = version?.passReason { actions.append(.passing(reason)) }
         return actions + woken
     }
-
-    /// The most past versions with stored bytes beside a version that is stored. A film whose tag
-    /// differs in each response would otherwise have a file for each of its readers.
-    private static let maximumPastFiles = 2
 
     /// Stops serving the current version. The readers that have committed to it go on with it as a
     /// past version, and its other fetches end.
@@ -36,23 +30,6 @@ extension SessionState {
         return ended + woken + wakeReaders()
     }
 
-    /// Marks the version as changed at the origin by another request (RFC 9111 §4.4).
-    ///
-    /// Its bytes stay, and are used again once the origin has confirmed them. Readers that have
-    /// committed to the version go on.
-    ///
-    /// - Parameter refusedAt: the time at which the origin answered that it has no such resource,
-    ///   if that is the reason.
-    mutating func invalidateVersion(refusedAt: Timestamp? = nil) -> [SessionAction] {
-        owesInvalidation = phase == .new || phase == .opening
-        guard phase == .ready, version != nil else { return [] }
-        ledger.version?.representation.invalidate(refusedAt: refusedAt)
-        for index in readers.indices where readers[index].told == nil {
-            if case .trusts = readers[index].validation { readers[index].validation = .unchecked }
-        }
-        return [.representationUpdated]
-    }
-
     /// Stops serving the version until a response of the origin with bytes takes its place, because
     /// the origin contradicted it once.
     ///
@@ -63,15 +40,6 @@ extension SessionState {
         ledger.hasSuspended = ledger.hasSuspended || !version.stored.isEmpty
         ledger.replacesDownload = ledger.replacesDownload || ledger.isFinishedDownload
         return [.forgotten(version.generation)] + forgetVersion()
-    }
-
-    /// Drops a version that can't be completed, once it has no reader (`VersionLedger.isUnfinished`).
-    ///
-    /// Most such bodies are live streams, whose next listener does not need the beginning.
-    mutating func dropUnfinished() -> [SessionAction] {
-        guard readers.isEmpty, fetches.isEmpty, let version, ledger.isUnfinished else { return [] }
-        defer { ledger.version = nil }
-        return [ledger.holdsBack ? .forgotten(version.generation) : .unfinished(version.generation)]
     }
 
     /// Sets the length of the current version, and ends or clips the fetches beyond it.
@@ -133,35 +101,8 @@ extension SessionState {
                 actions.append(.wake(readers[index].id))
             }
         }
-        if let before, stays { setAside(before) }
+        if let before, stays { PastVersions.setAside(before, in: &self) }
         return actions
-    }
-
-    // MARK: Past versions
-
-    /// Keeps a version for the readers that have committed to it. Its running fetches go on as
-    /// relays: nothing more of it is stored.
-    private mutating func setAside(_ version: SessionVersion) {
-        past.append(version)
-        for index in fetches.indices where !fetches[index].isOwn && fetches[index].generation == version.generation {
-            fetches[index].isOwn = true
-            fetches[index].isRelay = true
-            fetches[index].lingersSince = nil
-        }
-    }
-
-    /// Drops the past versions whose last reader has left, and ends their fetches.
-    mutating func dropPast() -> [SessionAction] {
-        guard !past.isEmpty else { return [] }
-        let over = past.map(\.generation).filter { generation in !readers.contains { $0.pastGeneration == generation } }
-        guard !over.isEmpty else { return [] }
-        past.removeAll { over.contains($0.generation) }
-        let ended = cancelFetches { fetch in fetch.isOwn && fetch.generation.map(over.contains) == true }
-        if version?.passReason == .olderVersionsInUse {
-            ledger.version?.passReason = nil
-            ledger.owesUpdate = true
-        }
-        return ended + over.map(SessionAction.pastOver)
     }
 
     // MARK: Use by readers

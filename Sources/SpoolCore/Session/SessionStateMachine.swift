@@ -253,13 +253,13 @@ package struct SessionStateMachine: Sendable {
             actions.append(.unfinished(unusable))
         }
         if version == nil { state.awaitDiscovery() }
-        if state.owesInvalidation { actions += state.invalidateVersion() }
+        if state.owesInvalidation { actions += VersionDoubt.invalidate(&state) }
         return actions + state.wakeReaders() + state.replan(now: now)
     }
 
     /// Marks the version as changed at the origin by another request (RFC 9111 §4.4). Its bytes are
     /// used again once the origin has confirmed them.
-    package mutating func invalidated() -> [SessionAction] { state.invalidateVersion() }
+    package mutating func invalidated() -> [SessionAction] { VersionDoubt.invalidate(&state) }
 
     /// Applies the deadlines that have passed by `now`. Late and repeated calls are harmless.
     package mutating func timePassed(now: MonotonicInstant) -> [SessionAction] { state.timePassed(now: now) }

@@ -1,11 +1,30 @@
 /// The bounds on the number of stored runs of a version: which bytes to discard when there are too
 /// many runs.
 enum StoredRuns {
+    /// Makes the block at the beginning of `gap` a gap as a whole if it has too many stored runs,
+    /// and widens `gap` to the block.
+    static func clearCrowdedBlock(at gap: inout FetchPlanner.Request, in session: inout SessionState) -> [SessionAction] {
+        guard let crowded = crowded(at: gap, session) else { return [] }
+        // The discarded bytes are correct, so a reader that holds them may go on. The fetch writes
+        // the same bytes in their place.
+        session.ledger.version?.forget(crowded.bytes)
+        gap.lower = crowded.block.lowerBound
+        gap.upper = gap.upper.map { max($0, crowded.block.upperBound) }
+        return [.discard(crowded.bytes, crowded.generation)]
+    }
+
+    /// Discards the shortest stored runs if there are too many.
+    static func dropShortest(sparing written: ByteRange, in session: inout SessionState) -> [SessionAction] {
+        guard let gone = shortest(sparing: written, session) else { return [] }
+        session.ledger.version?.forget(gone.bytes)
+        return [.discard(gone.bytes, gone.generation)]
+    }
+
     /// The stored bytes of the block at the beginning of `gap`, if it has too many runs. Its bytes
     /// are then fetched again as one run.
     ///
     /// Leaves the block alone while another fetch brings bytes of it: no byte is requested twice.
-    static func crowded(
+    private static func crowded(
         at gap: FetchPlanner.Request, _ session: SessionState
     ) -> (block: ByteRange, bytes: ByteRangeSet, generation: GenerationID)? {
         let limits = session.limits
@@ -25,7 +44,7 @@ enum StoredRuns {
     /// are in.
     ///
     /// Returns a sixteenth of the runs at a time, so that the sorting is rare.
-    static func shortest(sparing written: ByteRange, _ session: SessionState) -> (bytes: ByteRangeSet, generation: GenerationID)? {
+    private static func shortest(sparing written: ByteRange, _ session: SessionState) -> (bytes: ByteRangeSet, generation: GenerationID)? {
         let limit = session.limits.storedRuns
         guard let version = session.version, version.stored.rangeCount > limit else { return nil }
         let shortest = version.stored.ranges

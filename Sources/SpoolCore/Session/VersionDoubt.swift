@@ -17,7 +17,34 @@ enum VersionDoubt {
         if error.isLasting || passed ?? 0 >= refusalGrace || !version.representation.isContent {
             return [.gone(version.generation)] + session.forgetVersion()
         }
-        return first == nil ? time.map { session.invalidateVersion(refusedAt: $0) } ?? [] : []
+        return first == nil ? time.map { invalidate(&session, refusedAt: $0) } ?? [] : []
+    }
+
+    /// Marks the version as changed at the origin by another request (RFC 9111 §4.4).
+    ///
+    /// Its bytes stay, and are used again once the origin has confirmed them. Readers that have
+    /// committed to the version go on.
+    ///
+    /// - Parameter refusedAt: the time at which the origin answered that it has no such resource,
+    ///   if that is the reason.
+    static func invalidate(_ session: inout SessionState, refusedAt: Timestamp? = nil) -> [SessionAction] {
+        session.owesInvalidation = session.phase == .new || session.phase == .opening
+        guard session.phase == .ready, session.version != nil else { return [] }
+        session.ledger.version?.representation.invalidate(refusedAt: refusedAt)
+        for index in session.readers.indices where session.readers[index].told == nil {
+            if case .trusts = session.readers[index].validation { session.readers[index].validation = .unchecked }
+        }
+        return [.representationUpdated]
+    }
+
+    /// Drops a version that can't be completed, once it has no reader (`VersionLedger.isUnfinished`).
+    ///
+    /// Most such bodies are live streams, whose next listener does not need the beginning.
+    static func dropUnfinished(_ session: inout SessionState) -> [SessionAction] {
+        let ledger = session.ledger
+        guard session.readers.isEmpty, session.fetches.isEmpty, let version = ledger.version, ledger.isUnfinished else { return [] }
+        session.ledger.version = nil
+        return [ledger.holdsBack ? .forgotten(version.generation) : .unfinished(version.generation)]
     }
 
     /// Handles a 416 to a question about the end: the version is current, and has no more bytes.

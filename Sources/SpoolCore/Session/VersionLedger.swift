@@ -188,7 +188,8 @@ struct VersionLedger: Sendable {
     ///
     /// The response may answer a request from before the reader came.
     func isSettled(for reader: ReaderState) -> Bool {
-        version.map { $0.confirmation > reader.confirmationsBefore && selection(of: $0, for: reader.asks.fields, site: reader.site) == .matches } == true
+        guard let version, version.confirmation > reader.confirmationsBefore else { return false }
+        return selection(of: version, for: reader.asks.fields, site: reader.site) == .matches
     }
 
     /// Whether the policy permits the use of the version without asking the origin. Caches a

@@ -109,6 +109,12 @@ extension SessionVersion {
         return ByteRange(run.lowerBound, next.lowerBound)
     }
 
+    /// Whether all bytes that the reader still needs are stored.
+    func hasRest(of reader: ReaderState) -> Bool {
+        guard let end = reader.end.map({ min($0, self.representation.length ?? .max) }) ?? self.representation.length else { return false }
+        return ByteRange(reader.position, end).map { self.stored.contains($0) } ?? true
+    }
+
     /// Turns stored bytes into gaps, except those that are being evicted. A gap there could be
     /// filled again at once, and the eviction would delete the new bytes with the old ones.
     mutating func forget(_ ranges: ByteRangeSet) {

@@ -105,7 +105,9 @@ import Testing
         record()
         probe.read(reader, upTo: 10)
         record()
-        _ = probe.prepare(probe.join(0, rules: UseRules(mode: .reload)))
+        let other = probe.join(0, rules: UseRules(mode: .reload))
+        record()
+        _ = probe.prepare(other)
         record()
         if let fetch = probe.machine.fetches.first { probe.head(fetch.id, 410, [:]) }
         record()
