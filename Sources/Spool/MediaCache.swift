@@ -48,6 +48,8 @@ public final class MediaCache: Sendable {
 
     /// The variants of the resources in the cache.
     package var variants: Variants { Variants(engine: engine) }
+    /// The room of the store.
+    package var room: Room { Room(engine: engine) }
 
     // MARK: Reading
 

@@ -1,10 +1,5 @@
 package import SpoolCore
 
-extension MediaCache {
-    /// The room of the store.
-    package var room: Room { Room(engine: engine) }
-}
-
 /// The room of a store, and what decides which resources give it. Callable on any thread.
 package struct Room: Sendable {
     let engine: Engine
