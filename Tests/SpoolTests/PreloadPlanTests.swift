@@ -17,6 +17,36 @@ import Testing
         #expect(plan.bytesReason == nil)
     }
 
+    @Test func `bytes from an offset are one range, also beyond the end and for odd numbers`() {
+        var plan = PreloadPlan(.bytes(100, from: 300), length: 600)
+        #expect(plan.next() == .read(range(300, 400), isExamined: false))
+        for amount in [PreloadAmount.bytes(100, from: 600), .bytes(-1, from: 10), .bytes(0, from: .max)] {
+            var plan = PreloadPlan(amount, length: 600)
+            #expect(plan.next() == .done)
+        }
+        var rest = PreloadPlan(.bytes(.max, from: 500), length: 600)
+        #expect(rest.next() == .read(range(500, 600), isExamined: false))
+    }
+
+    @Test(arguments: [(10.0, 2.0), (0.5, 1), (59, 600), (1e9, 2)])
+    func `seconds in the middle are planned with the headers, and without what lies before`(start: Double, seconds: Double) {
+        let format: [UInt8] = [1, 0, 2, 0, 0x44, 0xAC, 0, 0, 0x10, 0xB1, 2, 0, 4, 0, 16, 0]
+        let head =
+            Array("RIFF".utf8) + [0, 0, 0, 0] + Array("WAVEfmt ".utf8) + [16, 0, 0, 0] + format + Array("data".utf8)
+            + [0xFF, 0xFF, 0xFF, 0xFF]
+        let second = 176_400.0, length: Int64 = 44 + 60 * 176_400
+        var plan = PreloadPlan(.seconds(seconds, from: start), length: length)
+        while case .read(let range, isExamined: true) = plan.next() {
+            plan.received(Array(head.dropFirst(Int(range.lowerBound)).prefix(Int(range.count))), at: range.lowerBound)
+            plan.passed(range)
+        }
+        let planned = plan.planned ?? ByteRangeSet()
+        #expect(planned.contains(range(0, 44)))
+        let (lower, upper) = (min(length, 44 + Int64(min(start, 60) * second)), min(length, 44 + Int64(min(start + seconds, 60) * second)))
+        if let wanted = ByteRange(lower, upper) { #expect(planned.contains(wanted)) }
+        #expect(Double(planned.totalBytes) <= 44 + (seconds + 6) * second)
+    }
+
     @Test(arguments: [PreloadAmount.bytes(0), .bytes(-5), .bytes(.min)])
     func `no bytes are done at once`(amount: PreloadAmount) {
         var plan = PreloadPlan(amount, length: 600)

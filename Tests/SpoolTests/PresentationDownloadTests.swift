@@ -155,6 +155,15 @@ import Testing
         await world.cache.close()
     }
 
+    @Test func `a preload from the middle takes the segments there, and the initialisation section`() async throws {
+        let world = try world()
+        try await world.cache.preload(Self.base + "low.m3u8", .seconds(4, from: 17)).result()
+        #expect(askedParts(world).sorted() == ["low-init.mp4", "low5.m4s", "low6.m4s"])
+        try await world.cache.preload(Self.base + "low.m3u8", .seconds(4, from: 1000)).result()
+        #expect(askedParts(world).sorted() == ["low-init.mp4", "low5.m4s", "low6.m4s", "low8.m4s"])
+        await world.cache.close()
+    }
+
     @Test func `the fields of an entry go to the origin of the manifest alone`() async throws {
         let list = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\nlow1.m4s\n#EXTINF:4,\nhttp://elsewh.test/v/low2.m4s\n#EXT-X-ENDLIST\n"
         let fields: HTTPFields = ["Content-Type": "application/vnd.apple.mpegurl", "Content-Length": "\(list.utf8.count)"]

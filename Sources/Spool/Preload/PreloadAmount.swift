@@ -2,17 +2,20 @@ public import SpoolCore
 
 /// How much of a resource a preload fetches.
 public enum PreloadAmount: Hashable, Sendable {
-    /// The first bytes. A negative number counts as 0. Of a presentation, whole parts are taken
-    /// until they have that many bytes.
-    case bytes(Int64)
-    /// The bytes that a player needs for the first seconds: headers, index, and the samples of all
-    /// tracks.
+    /// The bytes from this offset on, by default the first ones. A negative number counts as 0. Of a
+    /// presentation, whole parts are taken from its beginning until they have that many bytes.
+    case bytes(Int64, from: Int64 = 0)
+    /// The bytes that a player needs for the seconds from this time on, by default the first ones:
+    /// headers, index, and the samples of all tracks. Use the position at which playback resumes.
+    ///
+    /// In the middle of a file, the samples of the 4 seconds before are taken as well, because a
+    /// decoder begins at a picture that stands alone.
     ///
     /// Of a presentation, the segments that begin before that time are taken whole, with their
     /// initialisation sections and keys. Otherwise this works for MP4, MP3, AAC, FLAC, WAV, Ogg,
     /// Matroska and WebM. For any other file, the preload takes 1 MiB for each second, at least 2
-    /// MiB, and its result has the reason.
-    case seconds(Double)
+    /// MiB, from the beginning, and its result has the reason.
+    case seconds(Double, from: Double = 0)
     /// All bytes.
     case whole
 }

@@ -23,6 +23,10 @@ package struct PreloadPlan {
     /// The most seconds that count: a day.
     private static let mostSeconds: Double = 86_400
 
+    /// The seconds before a time in the middle whose samples are planned as well, and the margin of a
+    /// plan: most encoders set a picture that stands alone at least every 4 seconds.
+    private static let leadSeconds: Double = 4.5
+
     /// The first bytes that decide whether a resource is a manifest.
     private static let headBytes = 8
     /// The most bytes of a resource that a common type makes a suspect.
@@ -41,7 +45,11 @@ package struct PreloadPlan {
     private let amount: PreloadAmount
     private var search = Search.over
     private var length: Int64?
-    private var planner: MediaPlanner?
+    /// The planners of seconds at the beginning: one. Of seconds in the middle: for the file up to
+    /// their end, for what lies before them, and for the headers alone.
+    private var planners: [MediaPlanner] = []
+    /// The results of the planners, in their order.
+    private var plans: [ByteRangeSet] = []
     /// The bytes that were read.
     private(set) var passedBytes = ByteRangeSet()
     /// The bytes to have, or nil until they are known.
@@ -72,15 +80,17 @@ package struct PreloadPlan {
     private mutating func begin() {
         search = .over
         switch amount {
-        case .bytes(let count): plan(upTo: count)
+        case .bytes(let count, let start): plan(upTo: max(0, start).addingSaturated(max(0, count)), from: max(0, start))
         case .whole: plan(upTo: .max)
-        case .seconds(let seconds): planner = MediaPlanner(seconds: seconds, length: length)
+        case .seconds(let seconds, let start):
+            let ends = start > 0 ? [start + max(0, seconds), start - Self.leadSeconds, 0] : [seconds]
+            planners = ends.map { MediaPlanner(seconds: $0, length: length) }
         }
     }
 
-    private mutating func plan(upTo count: Int64) {
-        let end = min(count, length ?? ByteRange.maximumOffset, ByteRange.maximumOffset)
-        planned = ByteRangeSet(ByteRange(0, end).map { [$0] } ?? [])
+    private mutating func plan(upTo end: Int64, from start: Int64 = 0) {
+        let end = min(end, length ?? ByteRange.maximumOffset, ByteRange.maximumOffset)
+        planned = ByteRangeSet(ByteRange(start, end).map { [$0] } ?? [])
     }
 
     /// The progress of the plan.
@@ -123,34 +133,43 @@ package struct PreloadPlan {
         ByteRange(Int64(lower), Int64(upper)).map { .read($0, isExamined: true) }
     }
 
-    /// Asks the planner until it has a plan.
+    /// Asks the planners until each has a plan.
     private mutating func examine() -> Step? {
-        switch planner?.next() {
-        case nil: return nil
-        case .read(let range): return .read(range, isExamined: true)
-        case .plan(let plan): planned = plan.ranges
-        case .unreadable(let reason): giveUp(reason)
+        guard !planners.isEmpty else { return nil }
+        // The planners are moved, so that the bytes that they know are not copied.
+        var (asked, found) = (planners, plans)
+        planners = []
+        while found.count < asked.count {
+            switch asked[found.count].next() {
+            case .read(let range):
+                (planners, plans) = (asked, found)
+                return .read(range, isExamined: true)
+            case .plan(let plan): found.append(plan.ranges)
+            case .unreadable(let reason):
+                giveUp(reason)
+                return nil
+            }
         }
-        planner = nil
+        planned = found.count == 3 ? found[0].subtracting(found[1]).union(found[2]) : found[0]
         return nil
     }
 
     /// Plans seconds by bytes, for this reason.
     private mutating func giveUp(_ reason: String) {
-        planner = nil
+        planners = []
         bytesReason = reason
         plan(upTo: Self.bytes(for: amount))
     }
 
     private static func bytes(for amount: PreloadAmount) -> Int64 {
-        guard case .seconds(let seconds) = amount, seconds > 0 else { return leastBytes }
+        guard case .seconds(let seconds, _) = amount, seconds > 0 else { return leastBytes }
         return max(leastBytes, Int64(saturating: min(seconds, mostSeconds) * Double(bytesPerSecond)))
     }
 
     /// Takes examined bytes.
     package mutating func received(_ bytes: [UInt8], at offset: Int64) {
         switch search {
-        case .over: planner?.received(bytes, at: offset)
+        case .over: for index in planners.indices { planners[index].received(bytes, at: offset) }
         case .head(let known, let limit): if offset == known.count { search = .head(known + bytes, limit: limit) }
         case .all(let known, let limit):
             // The bytes are moved, so that a long manifest is not copied for each chunk.
@@ -166,9 +185,9 @@ package struct PreloadPlan {
 
     /// Ends the resource at `offset`, before the end of the range that was being read.
     package mutating func ended(at offset: Int64) {
-        if planner != nil, let length, offset < length { giveUp("it ends at byte \(offset), before its length of \(length)") }
+        if !planners.isEmpty, let length, offset < length { giveUp("it ends at byte \(offset), before its length of \(length)") }
         length = min(length ?? .max, offset)
-        planner?.ended(at: offset)
+        for index in planners.indices { planners[index].ended(at: offset) }
         planned = planned.map { planned in ByteRange(0, offset).map { planned.intersection($0) } ?? ByteRangeSet() }
     }
 }

@@ -125,19 +125,40 @@ struct PresentationPlan {
 
     // MARK: Parts
 
-    private var seconds: Double? {
-        guard case .seconds(let seconds) = amount else { return nil }
-        return seconds > 0 ? min(seconds, Self.mostSeconds) : 0
+    /// The times between which parts are read, or nil for all.
+    private var window: (lower: Double, upper: Double)? {
+        guard case .seconds(let seconds, let start) = amount else { return nil }
+        let lower = start > 0 ? min(start, Self.mostSeconds) : 0
+        return (lower, lower + (seconds > 0 ? min(seconds, Self.mostSeconds) : 0))
     }
 
     private mutating func add(_ rendition: StreamRendition) {
-        guard rendition.isOneFile, let seconds else {
-            for (part, time) in rendition.timedParts where time < seconds ?? .infinity { add(part, at: time) }
+        let parts = rendition.timedParts
+        guard let window else {
+            for (part, time) in parts { add(part, at: time) }
             return
         }
-        for (part, time) in rendition.timedParts where time < seconds {
-            found.append((Item(url: part.url, goal: .part(.seconds(seconds - time)), namedBy: manifest), time, nil))
+        guard rendition.isOneFile else {
+            for place in Self.places(rendition.times, window) { add(parts[place].part, at: parts[place].time) }
+            return
         }
+        for (part, time) in parts where time < window.upper {
+            let amount = PreloadAmount.seconds(window.upper - max(time, window.lower), from: max(0, window.lower - time))
+            found.append((Item(url: part.url, goal: .part(amount), namedBy: manifest), time, nil))
+        }
+    }
+
+    /// Returns the places of the parts that a player needs in a window of time: the segment at its
+    /// beginning, those that begin in it, and the keys and initialisation sections before.
+    ///
+    /// The last part of each time is its segment. The parts before it are needed from that time on:
+    /// those of the first time, and the latest ones. A key that changes between two sections is
+    /// missing here; the player then fetches the section.
+    private static func places(_ times: [Double], _ window: (lower: Double, upper: Double)) -> [Int] {
+        let begin = times.lastIndex { $0 <= window.lower }.flatMap { times.firstIndex(of: times[$0]) } ?? 0
+        let others = (0..<begin).filter { times[$0] == times[$0 + 1] }
+        let needed = others.filter { times[$0] == times[0] || times[$0] == others.last.map { times[$0] } }
+        return needed + (begin..<times.count).filter { times[$0] < window.upper }
     }
 
     private mutating func add(_ part: StreamPart, at time: Double) {
@@ -166,7 +187,7 @@ struct PresentationPlan {
 
     /// Whether the parts have as many bytes as were asked for.
     private var hasEnough: Bool {
-        guard case .bytes(let count) = amount, areListed else { return false }
+        guard case .bytes(let count, _) = amount, areListed else { return false }
         return doneBytes >= count
     }
 
@@ -192,7 +213,7 @@ struct PresentationPlan {
     /// The bytes of all resources, with those of unknown length as long as the others are on
     /// average.
     private func totalBytes(_ done: Int64) -> Int64? {
-        if case .bytes(let count) = amount { return max(count, done) }
+        if case .bytes(let count, _) = amount { return max(count, done) }
         // The manifest is done, and every other finished resource counts with the average.
         let known = running.values.compactMap(\.totalBytes).saturatedSum.addingSaturated(finishedBytes)
         let count = running.values.count { $0.totalBytes != nil } + finishedCount + 1

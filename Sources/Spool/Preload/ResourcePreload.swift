@@ -192,7 +192,8 @@ final class ResourcePreload: Sendable {
     private var firstRange: (lower: Int64, upper: Int64?) {
         switch goal {
         case .range(let range): (range.lowerBound, range.upperBound)
-        case .beginning(.bytes(let count)), .part(.bytes(let count)): (0, max(0, min(count, ByteRange.maximumOffset)))
+        case .beginning(.bytes(let count, let start)), .part(.bytes(let count, let start)):
+            (0, start > 0 ? Self.firstBytes : max(0, min(count, ByteRange.maximumOffset)))
         case .beginning(.seconds), .part(.seconds): (0, Self.firstBytes)
         case .beginning(.whole), .part(.whole), .manifest: (0, nil)
         }
