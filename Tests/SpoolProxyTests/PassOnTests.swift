@@ -45,6 +45,18 @@ import Testing
         #expect(entries.map(\.request.method) == [method, method, method])
     }
 
+    @Test func `a form may go wherever a file of the site may, also to a private address`() throws {
+        let film = VirtualResource.film()
+        let world = try world([film], options: { $0.allowedOrigins = [VirtualResource.site] })
+        defer { world.stop() }
+        #expect(try world.get("/film.mp4").status == 200)
+        let client = try world.connect()
+        client.ask("/form", method: "POST", ["Content-Length": "0"])
+        #expect(try client.answer().status == 200)
+        let reaches = world.origin.log.entries.map(\.request.reach)
+        #expect(reaches.count == 2 && Set(reaches).count == 1 && reaches.first?.contains { !$0.named.isEmpty } == true)
+    }
+
     @Test func `a general proxy does not pass on other methods`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film])
