@@ -32,7 +32,9 @@ public final class MediaCache: Sendable {
     let downloadRunner: DownloadRunner
     package var forwarding: FetchLimiter { engine.forwarding }
     let loopbackReference = LoopbackReference()
-    private let playerDoor = PlayerDoorPlace()
+    let playerDoor = PlayerDoorPlace()
+    /// The reasons why players load originals by themselves.
+    let bypass = Locked(BypassCauses())
 
     /// Creates a cache on parts that the caller made. Tests and simulations pass fakes.
     package init(configuration: Configuration, environment: CacheEnvironment, store: any ResourceStore) throws(CacheError) {

@@ -28,6 +28,10 @@ public enum AssetRoute: Hashable, Sendable {
         case fellBack(String)
         /// The cache is closed.
         case cacheIsClosed
+        /// The cache is bypassed (`MediaCache.isBypassed`).
+        case bypassed
+        /// The original replaced an item that failed or did not move, for the reason in the text.
+        case rescued(String)
         /// The caller asked for a plain asset, for example for AirPlay.
         case requested
     }

@@ -10,6 +10,8 @@ struct AssetSources: @unchecked Sendable {
     let key: ResourceKey?
     let headers: [String: String]
     let options: [String: Any]?
+    /// Whether a player could play the original by itself.
+    let original: OriginalIsPlayable
 
     /// Returns a new asset, as the factory makes it now.
     func again() -> CachingAVURLAsset { factory.asset(for: url, key: key, headers: headers, options: options) }

@@ -70,6 +70,8 @@ public struct CachingAssetFactory: Sendable {
     package var limits = LoadingLimits()
     /// Replaces `renewURL` in simulations, which have one thread.
     package var renewal: URLRenewal?
+    /// Asks an original for its first byte.
+    package var probe: OriginalProbe = SystemProbe.ask
     /// Creates the queue of each asset.
     package var makeQueue: @Sendable () -> LoaderQueue = LoaderQueue.make
     let door: DoorState
@@ -137,16 +139,19 @@ public struct CachingAssetFactory: Sendable {
         for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
     ) -> CachingAVURLAsset {
         let parsed = AssetOptions(options, headers: headers, url: url, now: cache.environment.time.wallNow)
-        let sources = AssetSources(factory: self, url: url, key: key, headers: headers, options: options)
+        let sources = AssetSources(
+            factory: self, url: url, key: key, headers: headers, options: options, original: originalIsPlayable(headers: headers))
         guard isSchemeSupported(url) else { return plain(sources, parsed, nil, .unsupportedScheme) }
         guard let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else { return plain(sources, parsed, nil, .malformedURL) }
         if cache.isClosed { return plain(sources, parsed, key, .cacheIsClosed) }
+        if cache.isBypassed(key), sources.original.asPlainAsset { return plain(sources, parsed, key, .bypassed) }
         if isPlaylist(url, parsed) { return playlist(sources, parsed, key) }
         if let reason = door.fallback(of: key) {
             switch reason {
             case .playlist: return playlist(sources, parsed, key)
             case .openEnded: return openEnded(sources, parsed, key)
-            case .unknownLength, .contentCoding, .trouble, .remembered: return plain(sources, parsed, key, .fellBack(reason.words))
+            case .rescued: return plain(sources, parsed, key, .rescued(reason.words))
+            case .unknownLength, .contentCoding, .trouble, .bypassed, .remembered: return plain(sources, parsed, key, .fellBack(reason.words))
             }
         }
         guard let customURL = customURL(of: url, parsed, key) else { return plain(sources, parsed, key, .malformedURL) }
@@ -182,6 +187,7 @@ public struct CachingAssetFactory: Sendable {
             return route
         }
         source.storesOpenEndedBodies = storesOpenEndedBodies
+        source.original = sources.original
         let queue = makeQueue()
         var limits = limits
         pace.apply(to: &limits)

@@ -68,9 +68,10 @@ package final class SystemNetworkMonitor: NetworkMonitor {
     }
 
     private func pathChanged(_ path: NWPath) {
-        // Without a network, the last conditions stay. A request then fails by itself.
-        guard path.status == .satisfied else { return }
+        // Without a network, the other conditions stay. A request then fails by itself.
+        guard path.status == .satisfied else { return change { $0.isOffline = true } }
         change { conditions in
+            conditions.isOffline = false
             conditions.isCellular = path.usesInterfaceType(.cellular)
             conditions.isExpensive = path.isExpensive
             conditions.isConstrained = path.isConstrained

@@ -220,6 +220,12 @@ final class DownloadRunner: EngineDownloads {
         }
     }
 
+    /// Returns whether a resource is a finished download. Before the list is read, every entry
+    /// counts as finished.
+    func isFinished(_ key: ResourceKey) -> Bool {
+        state.withLock { state in state.isLoaded ? state.list[key]?.state == .complete : nil } ?? keys.isEntry(key)
+    }
+
     var settings: DownloadSettings {
         get { state.withLock { $0.list.settings } }
         set {

@@ -94,6 +94,9 @@ package final class FetchLimiter: Sendable {
         set { change { scheduler, _ in scheduler.networkChanged(policy: newValue) } }
     }
 
+    /// Whether the system reports that there is no network.
+    var isOffline: Bool { state.withLock { $0.scheduler.conditions.isOffline } }
+
     /// Whether bytes for a player are on their way, or a player waits for some.
     package var servesPlayers: Bool {
         let now = time.now

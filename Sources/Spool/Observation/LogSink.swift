@@ -33,7 +33,7 @@ struct EventLogger: EventSink {
         case .fetchStarted, .fetchEnded(_, _, nil): .debug
         case .fetchEnded, .representationReplaced, .gone, .evicted, .removed, .becameWriter, .networkPermitted: .info
         case .degradedToPassthrough, .usedUnvalidated, .networkRefused: .notice
-        case .damageFound, .storeTrouble, .storeRests: .warning
+        case .damageFound, .storeTrouble, .storeRests, .bypassChanged: .warning
         case .tier(let event): event.level
         }
     }
@@ -72,6 +72,8 @@ struct EventLogger: EventSink {
             "removed \(key.forLog)"
         case .storeRests(let seconds):
             "the store failed repeatedly: Spool stores nothing for \(seconds) seconds"
+        case .bypassChanged(let isBypassed, let reason):
+            isBypassed ? "players load originals by themselves: \(reason)" : "players come through the cache again: \(reason)"
         case .tier(let event):
             event.sentence
         case .storeTrouble(let what):

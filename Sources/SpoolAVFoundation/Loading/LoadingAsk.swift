@@ -111,6 +111,10 @@ package enum FallbackReason: Hashable, Sendable {
     /// The cache cannot serve the resource at all: it is closed, its store fails, or the origin's
     /// response is unusable.
     case trouble(CacheError.Code)
+    /// The cache is bypassed.
+    case bypassed
+    /// The original replaced an earlier item of the resource, and played.
+    case rescued
     /// An earlier asset of the resource was sent to the original URL.
     case remembered
 }

@@ -207,11 +207,12 @@ extension LoadingRequestStateMachine {
     private mutating func failOverdue(now: MonotonicInstant) -> [LoadingAction] {
         let overdue = requests.filter { $0.lastProgress + limits.patience <= now }.map(\.id)
         guard !overdue.isEmpty else { return [] }
+        let words = "nothing came for \(limits.patience / 1_000_000_000) seconds; try again when the network is better"
+        let failure = LoadingFailure(CacheError(.originTimeout, words))
+        if mayFallBack, phase == .discovering { return giveUpDiscovery(failure) }
         requests.removeAll { overdue.contains($0.id) }
         // No request waits for the answer any more, so the next request starts a new discovery.
         if requests.isEmpty, phase == .discovering { forgetDiscovery() }
-        let words = "nothing came for \(limits.patience / 1_000_000_000) seconds; try again when the network is better"
-        let failure = LoadingFailure(CacheError(.originTimeout, words))
         return overdue.map { .fail($0, failure) } + dropUnusedFeeds()
     }
 

@@ -32,6 +32,8 @@ package struct LoadingRequestStateMachine: Sendable {
     /// The number of failed discoveries in a row.
     var failedDiscoveries = 0
     var rediscoversAt: MonotonicInstant?
+    /// Whether the original may play where the discovery fails.
+    var mayFallBack = false
     /// The item's average rate in bytes a second, once it is known.
     var mediaBytesPerSecond: Int64?
     /// The number of assets with open requests in this process.
@@ -184,6 +186,13 @@ extension LoadingRequestStateMachine {
             rediscoversAt = nextTry
             return []
         }
+        return giveUpDiscovery(failure)
+    }
+
+    /// Sends the player to the original after a failure that the original may not have. Otherwise
+    /// fails all requests.
+    mutating func giveUpDiscovery(_ failure: LoadingFailure) -> [LoadingAction] {
+        if mayFallBack, failure.error.mayPlayFromOriginal { return fellBack(.trouble(failure.error.code)) }
         forgetDiscovery()
         return failAll(failure)
     }

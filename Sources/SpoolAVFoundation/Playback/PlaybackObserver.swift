@@ -66,8 +66,18 @@ package import SpoolSystem
         }
     }
 
+    /// Whether the original replaces an item of the cache, once, when the item fails or nothing
+    /// moves: for 15 seconds while it opens, or for 30 in a stall. A request for the first byte of
+    /// the original comes first, and nothing happens unless it is answered. While all is well this
+    /// costs nothing.
+    ///
+    /// Items are left alone whose original the player could not play: with a `ContentTransform`,
+    /// keys, challenges, certificates, request modifiers or fields of the app, and under a
+    /// `NetworkPolicy` that refuses a network. So are the items of an `AVPlayerLooper`.
+    public var rescuesItems = true
+
     /// Called when the observer has replaced an item by another one of the same media: for an
-    /// AirPlay receiver, back, and when `play()` creates a failed item again. The new item has the
+    /// AirPlay receiver, back, when `play()` creates a failed item again, and for a rescue. The new item has the
     /// position and the settings of the old one. Move outputs, observers, a media selection and
     /// the metadata of AVKit to it.
     public var onReplacement: ((_ old: AVPlayerItem, _ new: AVPlayerItem) -> Void)?
@@ -76,7 +86,7 @@ package import SpoolSystem
     nonisolated package let broadcast = Broadcast(PlaybackState.idle)
     /// The broadcast behind `currentItems`.
     nonisolated package let itemBroadcast = Broadcast<CurrentItem?>(nil)
-    private weak var player: AVPlayer?
+    private(set) weak var player: AVPlayer?
     private let main: any Mailbox
     private var playerWatch: [NSKeyValueObservation] = []
     private var itemWatch: [NSKeyValueObservation] = []
@@ -85,7 +95,12 @@ package import SpoolSystem
     private var lastWatched: ObjectIdentifier?
     private var kept = KeptLoaders()
     private var queueWindow: QueueWindow?
-    private var recovery = StallRecovery()
+    private(set) var recovery = StallRecovery()
+    private(set) lazy var rescue = PlaybackRescue(
+        main: main, replace: { [weak self] old, new in self?.putOriginal(new, inPlaceOf: old) },
+        decided: { [weak self] in self?.look() })
+    /// The rate that the item had before it failed.
+    var wantedRate: Float = 0
     private let rateNotices = NoticeTokens()
     private let audioNotices: NoticeTokens
     /// The app's own setting, which items without a loader have.
@@ -93,7 +108,7 @@ package import SpoolSystem
     private var hasEnded = false
     private var isStalled = false
     private var nudges = 0
-    private var failure: NSError?
+    private(set) var failure: NSError?
     /// The state of the cache that the player's items come from.
     private var usedDoor: DoorState?
     /// The item that a receiver plays, and the asset that it stands for.
@@ -196,6 +211,7 @@ package import SpoolSystem
         current?.cachedAsset?.checkDelegate()
         if let current { resume(player, current) }
         if let current { followReceiver(player, current) }
+        if let current, current === player.currentItem { followRescue(player, current) }
         notePlaying(player)
         publish(state(of: player, current))
     }
@@ -252,6 +268,7 @@ package import SpoolSystem
     private func failed(_ item: ObjectIdentifier, _ error: NSError?) {
         guard isWatched(item) else { return }
         failure = error ?? NSError(domain: AVFoundationErrorDomain, code: AVError.Code.unknown.rawValue)
+        if let player { wantedRate = intendedRate(of: player) }
         perform(recovery.ended())
         look()
     }
@@ -275,6 +292,7 @@ package import SpoolSystem
     private func handlesStalls(of item: AVPlayerItem?) -> Bool { stallHandling == .observer && AssetLoader.of(item) != nil }
 
     private func rateChanged(_ cause: StallRecovery.Cause) {
+        if cause == .request, let player { wantedRate = player.rate }
         guard let player, let item = player.currentItem, item === watched, handlesStalls(of: item) else { return }
         perform(recovery.rateChanged(to: player.rate, cause))
     }
@@ -292,6 +310,7 @@ package import SpoolSystem
         // The player may have begun to play in this turn of the main queue, and wait for bytes.
         rateChanged(.unknown)
         perform(recovery.audioLost(hasItem: player?.currentItem != nil))
+        wantedRate = 0
         // An item that a receiver got in this turn waits, and would start by itself.
         if let player, let handedOver, handedOver.item === player.currentItem, player.timeControlStatus == .waitingToPlayAtSpecifiedRate {
             player.pause()
@@ -433,8 +452,8 @@ package import SpoolSystem
         replace(item, with: AVPlayerItem(asset: cached), in: player)
     }
 
-    private func replace(_ item: AVPlayerItem, with new: AVPlayerItem, in player: AVPlayer) {
-        let (time, rate) = (item.currentTime(), player.rate)
+    func replace(_ item: AVPlayerItem, with new: AVPlayerItem, in player: AVPlayer, rate wanted: Float? = nil) {
+        let (time, rate) = (item.currentTime(), wanted ?? player.rate)
         item.copySettings(to: new)
         if time.seconds.isFinite, time.seconds > 0 { new.seek(to: time, completionHandler: nil) }
         if let queue = player as? AVQueuePlayer {
@@ -454,6 +473,7 @@ package import SpoolSystem
     private func state(of player: AVPlayer, _ current: AVPlayerItem?) -> PlaybackState {
         if player.status == .failed { return .failed(failure(player.error, current)) }
         guard let current else { return hasEnded ? .ended : .idle }
+        if rescue.isDeciding { return .loading }
         if current.status == .failed { return .failed(failure(current.error, current)) }
         if player.timeControlStatus == .playing {
             hasEnded = false

@@ -31,6 +31,8 @@ package final class DoorState: PlayerDoor {
     /// The proxy that playlists started.
     private let proxy = Locked<ProxyServer?>(nil)
     private let reach = Locked<Reach?>(nil)
+    /// Counts the rescues of the process.
+    let breaker = Locked(RescueBreaker())
 
     /// The host by which players reach a proxy, as long as the network stays the same.
     private struct Reach {
@@ -88,6 +90,12 @@ package final class DoorState: PlayerDoor {
             if let running = proxy { then { running.stop() } }
             proxy = nil
         }
+    }
+
+    // MARK: Bypass
+
+    package func bypassChanged() {
+        state.decide { state, then in for loader in state.loading.values { then { loader.bypassSoon() } } }
     }
 
     // MARK: Fallbacks
@@ -283,6 +291,9 @@ package final class DoorState: PlayerDoor {
 protocol LoadingParty: AnyObject, Sendable {
     /// Retries at once. May be called from any thread.
     func tryAgainSoon()
+    /// Sends the player to the original, if it has no information and the cache is bypassed. May be
+    /// called from any thread.
+    func bypassSoon()
     /// Releases every reader, and calls `done`. May be called from any thread.
     func holdSoon(_ done: @escaping @Sendable () -> Void)
     /// Goes on after `holdSoon`. May be called from any thread.
@@ -294,6 +305,7 @@ protocol LoadingParty: AnyObject, Sendable {
 }
 
 extension LoadingParty {
+    func bypassSoon() {}
     var downloadKey: ResourceKey? { nil }
     var handOver: HandOver? { nil }
 }

@@ -160,7 +160,7 @@ extension LoaderCore {
 
     private func discoveryFailed(_ error: CacheError) {
         if renewIfRefused(error) { return leaveDiscovery(explicitly: false) }
-        if Self.isOfItsOwn(error) {
+        if Self.isOfItsOwn(error), source.original.afterRedirect {
             report.note(error)
             return fallBack(.trouble(error.code), isLasting: !Self.mayPass(error))
         }
@@ -187,7 +187,7 @@ extension LoaderCore {
     /// Sends the player to the original URL, or to the proxy.
     ///
     /// - Parameter isLasting: Whether later assets of the resource skip the cache as well.
-    private func fallBack(_ reason: FallbackReason, isLasting: Bool = true) {
+    func fallBack(_ reason: FallbackReason, isLasting: Bool = true) {
         // The proxy's reader joins the fetch that lingers.
         leaveDiscovery(explicitly: reason != .openEnded)
         // An asset that ended does not count against the resource.
@@ -197,9 +197,6 @@ extension LoaderCore {
             return perform(machine.discoveryFailed(LoadingFailure(reason.error(source.key)), now: now))
         }
         if isLasting { door.remember(reason, for: source.key) }
-        if reason != .openEnded {
-            cache.record(.degradedToPassthrough(source.key, reason: "the player loads the original: \(reason.words)"))
-        }
         log.fellBack(reason)
         perform(machine.fellBack(reason))
     }

@@ -53,6 +53,7 @@ extension LoaderCore {
         switch result {
         case .success(let renewed):
             source.presentURL = renewed.url
+            report.renewed(renewed.url)
             source.renewalDate = renewed.expires
         case .failure(let error):
             renewal.count = Renewal.maxInARow

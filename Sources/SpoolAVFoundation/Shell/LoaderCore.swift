@@ -39,6 +39,8 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     var isHeld = false
     /// The place to which the player was sent, for as long as the asset lives.
     var redirectPlace: ProxyRoute?
+    /// Whether a request was redirected.
+    private var hasRedirected = false
     /// The renewal of the URL in progress, if any, and the number of renewals since the last byte.
     var renewal = Renewal()
     /// The requests of AVFoundation for a renewal, until there is a fresh URL.
@@ -57,6 +59,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         self.report = report
         self.log = log
         machine = LoadingRequestStateMachine(limits: limits)
+        machine.mayFallBack = source.original.afterRedirect
     }
 
     var now: MonotonicInstant { cache.environment.time.now }
@@ -74,6 +77,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         log.trace("asks \(ask)")
         // An asset whose first request comes while the store is suspended waits like the others.
         if door.isHeld { hold() }
+        bypass()
         let (id, actions) = machine.requested(ask, now: now)
         requests[id] = request
         perform(actions)
@@ -149,6 +153,17 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         }
     }
 
+    func bypassSoon() {
+        mailbox.post { [self] in bypass() }
+    }
+
+    /// Sends a player without information to the original, if the cache is bypassed.
+    private func bypass() {
+        guard machine.phase == .unknown || machine.phase == .discovering, source.original.afterRedirect, cache.isBypassed(source.key)
+        else { return }
+        fallBack(.bypassed, isLasting: false)
+    }
+
     func releaseSoon() {
         mailbox.post { [self] in release() }
     }
@@ -217,9 +232,13 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     private func redirect(_ id: LoadingRequestID, _ reason: FallbackReason) {
         // Each place at the proxy ends with its visit, so several requests share one.
         let place = redirectPlace ?? source.redirectTarget(reason)
-        redirectPlace = place
+        if !hasRedirected, reason != .openEnded {
+            cache.record(.degradedToPassthrough(source.key, reason: "the player loads the original: \(reason.words)"))
+        }
+        (redirectPlace, hasRedirected) = (place, true)
         let target = place.url
-        report.note(reason.error(source.key))
+        // The error that led here says more.
+        if case .trouble(let code) = reason, report.lastError?.code == code {} else { report.note(reason.error(source.key)) }
         end(id) { request in
             var redirect = URLRequest(url: target)
             for field in source.options.requestFields.lines { redirect.setValue(field.value, forHTTPHeaderField: field.name) }

@@ -1,3 +1,4 @@
+import Foundation
 package import SpoolCore
 import SpoolSystem
 
@@ -5,6 +6,7 @@ import SpoolSystem
 package final class LoaderReport: Sendable {
     private struct State {
         var lastError: CacheError?
+        var freshURL: URL?
         /// The bytes that were stored when the asset began, and those it got since. A repeated
         /// request for them costs the origin no byte.
         var known = ByteRangeSet()
@@ -32,6 +34,11 @@ package final class LoaderReport: Sendable {
 
     /// The last error, also when the loader continued after it.
     package var lastError: CacheError? { state.withLock { $0.lastError } }
+
+    /// The last fresh URL of the resource, or nil.
+    var freshURL: URL? { state.withLock { $0.freshURL } }
+
+    func renewed(_ url: URL) { state.withLock { $0.freshURL = url } }
 
     func note(_ error: CacheError) { state.withLock { $0.lastError = error } }
 

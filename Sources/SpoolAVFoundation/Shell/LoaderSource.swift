@@ -27,6 +27,8 @@ package struct LoaderSource: Sendable {
     var proxyRoute: (@Sendable () -> ProxyRoute?)?
     /// Whether the player gets a body without length from the proxy, which stores it.
     var storesOpenEndedBodies = false
+    /// Whether the player could play the original by itself.
+    var original = OriginalIsPlayable()
     /// The URL of the next requests: the original one, or the last fresh one.
     package var presentURL: URL
 
@@ -85,6 +87,8 @@ extension FallbackReason {
         case .playlist: "it is a playlist, whose segments the loader can't give"
         case .contentCoding(let coding): "its bytes are coded by \(coding)"
         case .trouble(let code): "the cache can't serve it: \(code)"
+        case .bypassed: "the cache is bypassed"
+        case .rescued: "an item of it was rescued before"
         case .remembered: "an asset of it was sent to the original before"
         }
     }

@@ -41,6 +41,8 @@ public enum CacheEvent: Sendable {
     /// The store failed repeatedly. For this time fetched bytes are passed on and not stored;
     /// stored bytes remain readable.
     case storeRests(seconds: Int64)
+    /// Players load originals by themselves from now on, or come through the cache again.
+    case bypassChanged(isBypassed: Bool, reason: String)
     /// An event of a server that is asked before the origin.
     case tier(any TierEvent)
     /// The store repaired something when it was opened, or a call to it failed.

@@ -62,7 +62,10 @@ package struct FetchScheduler: Sendable {
     let isForwarding: Bool
     /// The network policy of the cache.
     package private(set) var policy: NetworkPolicy
-    private var conditions = NetworkConditions()
+    /// The conditions that a monitor reported last.
+    package private(set) var conditions = NetworkConditions()
+    /// Whether preloads and downloads wait, because the cache is bypassed.
+    private var isBypassed = false
     var share: BackgroundShare
     /// All requests that wait or run.
     var requests: [UInt64: ScheduledRequest] = [:]
@@ -191,9 +194,11 @@ package struct FetchScheduler: Sendable {
         isChanged = true
     }
 
-    /// Takes another policy, or the conditions that a monitor reports.
-    package mutating func networkChanged(policy: NetworkPolicy? = nil, conditions: NetworkConditions? = nil) {
+    /// Takes another policy, the conditions that a monitor reports, or whether the cache is
+    /// bypassed.
+    package mutating func networkChanged(policy: NetworkPolicy? = nil, conditions: NetworkConditions? = nil, isBypassed: Bool? = nil) {
         (self.policy, self.conditions) = (policy ?? self.policy, conditions ?? self.conditions)
+        self.isBypassed = isBypassed ?? self.isBypassed
         for id in requests.keys.sorted() {
             dequeue(id)
             judge(id)
@@ -243,13 +248,20 @@ package struct FetchScheduler: Sendable {
     /// Holds a request that the policy refuses, and queues a waiting one that it permits.
     private mutating func judge(_ id: UInt64) {
         guard let request = requests[id] else { return }
-        let refusal = policy.isOffline ? .offline : access(of: id).refusal(under: conditions)
+        let refusal = refusal(of: request)
         if refusal != nil || request.refusal != .playback { hold(id, refusal) }
         guard request.run == nil, refusal == nil else { return }
         let place = queues[Group(request)]?[request.host]?.lastIndex { $0 < id }.map { $0 + 1 } ?? 0
         queues[Group(request), default: [:]][request.host, default: []].insert(id, at: place)
         // The first one of a queue stands for all behind it.
         if place == 0 { isChanged = true }
+    }
+
+    /// Returns the reason why a request may not run now, or nil.
+    private func refusal(of request: ScheduledRequest) -> NetworkRefusal? {
+        if policy.isOffline { return .offline }
+        if isBypassed, request.demand.isPrefetch { return .bypassed }
+        return request.demand.access(under: policy).refusal(under: conditions)
     }
 
     /// Sets the reason why a request is held.

@@ -10,6 +10,9 @@ public struct NetworkConditions: Hashable, Sendable {
     public var isInLowPowerMode = false
     /// How hot the device is.
     public var thermalState = ThermalState.nominal
+    /// Whether the system reports that there is no network. Requests run all the same, and fail by
+    /// themselves.
+    package var isOffline = false
 
     /// Creates the conditions of a cool device at a free network.
     public init() {}
@@ -52,6 +55,8 @@ public enum NetworkRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     case playback
     /// The app has switched the network off (`NetworkPolicy.isOffline`).
     case offline
+    /// The cache is bypassed (`MediaCache.isBypassed`), so preloads and downloads wait.
+    case bypassed
 
     /// The reason in one line for people.
     public var description: String {
@@ -63,6 +68,7 @@ public enum NetworkRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         case .heat(let state): "the device is too hot (\(state))"
         case .playback: "a player needs the link"
         case .offline: "the app is in offline mode"
+        case .bypassed: "the cache is bypassed"
         }
     }
 }

@@ -83,6 +83,9 @@ package struct FetchDemand: Hashable, Sendable {
     /// player, which is about to come back.
     package var yieldsToPlayers: Bool { hasReaders && priority < .playing }
 
+    /// Whether all readers are preloads and downloads.
+    var isPrefetch: Bool { hasReaders && priority == .prefetch }
+
     /// Returns the demand of the same reader with another priority.
     package func with(_ priority: ReadPriority) -> FetchDemand { FetchDemand(priority, access: ownAccess) }
 

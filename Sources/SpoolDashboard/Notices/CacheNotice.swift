@@ -65,6 +65,8 @@ package struct CacheNotice: Hashable, Sendable {
         case .becameWriter: self.init(.becameWriter)
         case .storeRests(let seconds): self.init(.store, because: "it failed repeatedly, and rests for \(seconds) seconds")
         case .storeTrouble(let what): self.init(.store, because: what)
+        case .bypassChanged(let isBypassed, let reason):
+            self.init(.store, because: "\(isBypassed ? "players load originals" : "players come through the cache again"): \(reason)")
         case .tier(let event):
             guard event.level >= .notice else { return nil }
             self.init(.bucket, event.key, because: event.sentence)

@@ -113,6 +113,7 @@ final class ProxyRouter: Handler {
             exchange.respond(
                 .error(405, "resources of other sites answer GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
         case .resource(let url, _):
+            if redirectsToOrigin(meaning.key) { return exchange.respond(Response(307, fields: [.location: url.text])) }
             let fieldRules = fields(for: url)
             if let refusal = fieldRules.refusal(of: request) {
                 return refuse(403, refusal, exchange, fields: fieldRules.error([:]))
@@ -138,6 +139,14 @@ final class ProxyRouter: Handler {
 }
 
 extension ProxyRouter {
+    /// Whether a client loads the resource from its origin, because the cache is bypassed. A player
+    /// of the AVFoundation door that plays already goes on, and so does a site that the proxy
+    /// stands in for.
+    private func redirectsToOrigin(_ key: ResourceKey?) -> Bool {
+        guard let key, visit == nil, site == nil, cache.isBypassed else { return false }
+        return cache.isBypassed(key) && cache.originalObstacle == nil
+    }
+
     /// Refuses a request, with a notice for the page.
     private func refuse(_ status: Int, _ why: String, _ exchange: Exchange, fields: HTTPFields = [:]) {
         pages?.note("\(status): \(why)")

@@ -145,7 +145,8 @@ package final class MediaFeeder: @unchecked Sendable {
         for number in asks.keys { asks[number]?.isForgotten = true }
     }
 
-    func fail(_ error: NSError) {
+    /// Fails the item, as AVFoundation does for media that it cannot read.
+    package func fail(_ error: NSError) {
         guard case .failed = phase else {
             lastError = error
             phase = .failed(habits.hidesErrors ? AVError.nsError(.unknown, underlying: error) : error)

@@ -17,6 +17,9 @@ final class DoorWorld: @unchecked Sendable {
     let playback: PlaybackWorld
     private(set) var factory: CachingAssetFactory
     private var loads: [Load] = []
+    private var options: [String: Any]?
+    private var kept: [any Sendable] = []
+    private let probed = Locked<(requests: [URLRequest], waiting: [@Sendable (Bool) -> Void])>(([], []))
 
     init(seed: UInt64 = 1, length: Int64 = 1_000_000, contentType: String? = "audio/mpeg", plan: World.Plan = World.Plan()) throws {
         world = try World(seed: seed, plan: plan)
@@ -54,7 +57,45 @@ final class DoorWorld: @unchecked Sendable {
 
     func cookies(_ handler: @escaping @Sendable (URL) -> [HTTPCookie]) { factory.cookies = handler }
 
-    func asset() -> CachingAVURLAsset { factory.asset(for: url) }
+    func asset() -> CachingAVURLAsset { factory.asset(for: url, options: options) }
+
+    /// Returns an item of the resource.
+    @MainActor func item() -> AVPlayerItem { AVPlayerItem(asset: asset()) }
+
+    /// Names the type of the resource for its next assets.
+    func hint(_ type: String) { options = [CachingAVURLAsset.contentTypeKey: type] }
+
+    /// Keeps an object as long as the world.
+    func keep(_ object: any Sendable) { kept.append(object) }
+
+    // MARK: Probes of the original
+
+    /// The probes so far.
+    var probes: [URLRequest] { probed.withLock { $0.requests } }
+
+    /// Answers each probe of the original at once.
+    func answerProbes(_ isThere: Bool) {
+        let probed = probed
+        factory.probe = { request, report in
+            probed.withLock { $0.requests.append(request) }
+            report(isThere)
+        }
+    }
+
+    /// Lets the probes wait for `answerHeldProbes`.
+    func holdProbes() {
+        let probed = probed
+        factory.probe = { request, report in
+            probed.withLock { probed in
+                probed.requests.append(request)
+                probed.waiting.append(report)
+            }
+        }
+    }
+
+    func answerHeldProbes(_ isThere: Bool) {
+        for report in probed.withLock({ $0.waiting }) { report(isThere) }
+    }
 
     // MARK: Requests
 

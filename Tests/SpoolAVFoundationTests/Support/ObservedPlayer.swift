@@ -13,6 +13,8 @@ import SpoolTesting
     /// The audio session's notifications of this player alone.
     let center = NotificationCenter()
     private let log = Locked<[PlaybackState]>([])
+    /// The items that replaced others.
+    private(set) var replaced: [AVPlayerItem] = []
 
     /// The states so far.
     var seen: [PlaybackState] { log.withLock { $0 } }
@@ -31,6 +33,7 @@ import SpoolTesting
         observer = PlaybackObserver(player: player, main: world.playback.main, center: center)
         let log = log
         _ = observer.broadcast.follow({ state in log.withLock { $0.append(state) } })
+        observer.onReplacement = { [weak self] _, new in self?.replaced.append(new) }
     }
 
     /// Begins an interruption, such as a phone call. The system pauses a player that plays.

@@ -89,7 +89,7 @@ enum AnswerCases {
                 .follow([page, .correct]), .get(), .get(),
             ],
             answers: "200 '<p>Welcome</p>'; 200 0-99999 of v1", stored: "0-99999 of v1, all", requests: "0-, 0-"
-        ).loader(answers: "error; 0-99999 of v1", requests: "0-, 0-"),
+        ).loader(answers: "the original; 0-99999 of v1", requests: "0-, 0-"),
         OriginCase(
             "F1", "answers with a page in the middle of a play",
             [.follow([.cut(afterBytes: 30_000, .close, .correct), page, .correct]), .get()],

@@ -38,7 +38,8 @@ enum RedirectCases {
         OriginCase(
             "26", "redirects to a signed URL that has expired",
             [.route("/song.mp3", .redirect(to: "/signed-1")), .route("/signed-1", .status(403)), .get()],
-            answers: "403", stored: "nothing", requests: "0-, /signed-1 0-"),
+            answers: "403", stored: "nothing", requests: "0-, /signed-1 0-"
+        ).loader(answers: "the original"),
         OriginCase(
             "27", "redirects from https to http",
             [.follow([.redirect(to: "http://origin.test/plain.mp3")]), .get()],

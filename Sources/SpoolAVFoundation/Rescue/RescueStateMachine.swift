@@ -1,0 +1,211 @@
+package import SpoolCore
+
+/// Decides when the original replaces an item of the cache.
+///
+/// The machine follows one item, which is the current one of its player. It replaces the item once:
+/// when it failed, or when nothing moved for a while although the original answers.
+///
+/// A value without clock, network and player. The shell looks at the item's movement at intervals
+/// of `RescueLimits.interval` while the machine asks for it. So a process that was suspended has
+/// waited for one interval, however long it slept, and an item that plays well costs nothing.
+package struct RescueStateMachine: Hashable, Sendable {
+    /// The states, with their successors.
+    package enum State: Hashable, Sendable {
+        /// The item plays, or is paused with bytes. Next: `.watching`, `.asking`.
+        case resting
+        /// The item waits, and nothing has moved at the last `quiet` looks. Next: `.resting`,
+        /// `.asking`.
+        case watching(Need, quiet: Int)
+        /// The original is asked for one byte. Next: `.replaced`, `.waiting`, `.over`, `.resting`.
+        case asking(RescueReason)
+        /// The original did not answer. It is asked again after some more looks. Next:
+        /// `.watching`, `.resting`, `.asking`.
+        case waiting(Need, looks: Int)
+        /// The original plays in place of the item, or tries to. Next: `.over`.
+        case replaced(RescueReason)
+        /// Nothing more is done for the item.
+        case over
+    }
+
+    /// The reason why an item waits.
+    package enum Need: Hashable, Sendable {
+        /// It is not ready to play.
+        case opening
+        /// Its player ran out of bytes.
+        case stalled
+    }
+
+    /// The condition of an item.
+    package enum Condition: Hashable, Sendable {
+        /// It needs bytes.
+        case needs(Need)
+        /// It plays, or is paused and could play.
+        case well
+        /// It failed. The original may play unless the error rules that out.
+        case failed(mayPlayFromOriginal: Bool)
+    }
+
+    /// An action for the shell.
+    package enum Action: Hashable, Sendable {
+        /// Call `looked` after one interval.
+        case lookLater
+        /// Ask the original for one byte, and call `answered`.
+        case ask
+        /// Replace the item by a plain asset of the original.
+        case replace(RescueReason)
+    }
+
+    /// The present state.
+    package private(set) var state = State.resting
+    private let limits: RescueLimits
+    /// The most of each number so far.
+    private var movement: RescueMovement?
+
+    /// Creates a machine for an item.
+    package init(limits: RescueLimits = RescueLimits()) { self.limits = limits }
+
+    /// Whether the machine decides about a failed item, which may go on by the original.
+    package var decidesAboutFailure: Bool { state == .asking(.failed) }
+
+    /// Takes the condition of the item.
+    package mutating func became(_ condition: Condition) -> [Action] {
+        switch (state, condition) {
+        case (.replaced, _), (.over, _), (.asking(.failed), _): return []
+        case (_, .failed(mayPlayFromOriginal: false)):
+            state = .over
+            return []
+        case (_, .failed):
+            state = .asking(.failed)
+            return [.ask]
+        case (.resting, .well): return []
+        case (.watching, .well), (.waiting, .well), (.asking, .well):
+            state = .resting
+            return []
+        case (.resting, .needs(let need)):
+            (state, movement) = (.watching(need, quiet: 0), nil)
+            return [.lookLater]
+        case (.watching(let known, _), .needs(let need)), (.waiting(let known, _), .needs(let need)):
+            if known != need { (state, movement) = (.watching(need, quiet: 0), nil) }
+            return []
+        case (.asking, .needs): return []
+        }
+    }
+
+    /// Takes a look at the item.
+    package mutating func looked(_ movement: RescueMovement) -> [Action] {
+        let hasMoved = note(movement)
+        switch state {
+        case .resting, .asking, .replaced, .over: return []
+        case .watching(let need, let quiet):
+            let count = hasMoved ? 0 : quiet + 1
+            guard count >= limits.quietLooks(need) else {
+                state = .watching(need, quiet: count)
+                return [.lookLater]
+            }
+            state = .asking(need == .opening ? .doesNotOpen : .stalled)
+            return [.ask]
+        case .waiting(let need, let looks):
+            if hasMoved || looks <= 1 {
+                state = .watching(need, quiet: hasMoved ? 0 : limits.quietLooks(need) - 1)
+            } else {
+                state = .waiting(need, looks: looks - 1)
+            }
+            return [.lookLater]
+        }
+    }
+
+    /// Returns whether a number has grown. One that shrinks is no movement: the cache does not count
+    /// the stored bytes of a resource that nothing reads.
+    private mutating func note(_ new: RescueMovement) -> Bool {
+        let most = movement.map { RescueMovement(most: $0, new) } ?? new
+        defer { movement = most }
+        return movement.map { $0 != most } ?? false
+    }
+
+    /// Takes the answer of the original: whether it sent the byte.
+    ///
+    /// - Parameter movement: The movement of the item at this moment. An item that moved meanwhile
+    ///   is left alone.
+    package mutating func answered(_ isThere: Bool, movement: RescueMovement) -> [Action] {
+        guard case .asking(let reason) = state else { return [] }
+        let hasMoved = note(movement) && reason != .failed
+        guard isThere, !hasMoved else {
+            guard let need = reason.need else {
+                state = .over
+                return []
+            }
+            state = hasMoved ? .watching(need, quiet: 0) : .waiting(need, looks: limits.looksBetweenAsks)
+            return [.lookLater]
+        }
+        state = .replaced(reason)
+        return [.replace(reason)]
+    }
+}
+
+/// The bytes of an item so far. An item moves while one of the numbers grows, so a transfer that
+/// brings bytes is never in doubt.
+package struct RescueMovement: Hashable, Sendable {
+    /// The bytes that the player got and that were stored before.
+    package var fromStore: Int64
+    /// The bytes that the player got and that were fetched for it.
+    package var fromOrigin: Int64
+    /// The bytes of the resource that are stored.
+    package var stored: Int64
+
+    /// Creates a movement.
+    package init(fromStore: Int64 = 0, fromOrigin: Int64 = 0, stored: Int64 = 0) {
+        (self.fromStore, self.fromOrigin, self.stored) = (fromStore, fromOrigin, stored)
+    }
+
+    /// Creates the larger one of each number.
+    init(most a: RescueMovement, _ b: RescueMovement) {
+        self.init(
+            fromStore: max(a.fromStore, b.fromStore), fromOrigin: max(a.fromOrigin, b.fromOrigin), stored: max(a.stored, b.stored))
+    }
+}
+
+/// The reason why the original replaced an item.
+package enum RescueReason: String, Hashable, Sendable {
+    /// The item failed.
+    case failed
+    /// The item did not become ready, and nothing moved.
+    case doesNotOpen
+    /// The player ran out of bytes, and nothing moved.
+    case stalled
+
+    /// The need that led to the question, or nil for an item that failed.
+    var need: RescueStateMachine.Need? {
+        switch self {
+        case .failed: nil
+        case .doesNotOpen: .opening
+        case .stalled: .stalled
+        }
+    }
+
+    /// The reason in words.
+    package var words: String {
+        switch self {
+        case .failed: "the item failed, and the original answered"
+        case .doesNotOpen: "nothing moved while the item opened, and the original answered"
+        case .stalled: "nothing moved in a stall, and the original answered"
+        }
+    }
+}
+
+/// The limits of rescues.
+package struct RescueLimits: Hashable, Sendable {
+    /// The time between two looks.
+    package var interval: Nanoseconds = .seconds(5)
+    /// The number of looks without movement after which an item that opens is in doubt: 15 seconds.
+    /// A player on its own often needs as long on a slow network, but its bytes move.
+    package var quietLooksToOpen = 3
+    /// The same for a stall: 30 seconds.
+    package var quietLooksInStall = 6
+    /// The number of looks between two questions to an origin that did not answer: one minute.
+    package var looksBetweenAsks = 12
+
+    /// Creates the default limits.
+    package init() {}
+
+    func quietLooks(_ need: RescueStateMachine.Need) -> Int { need == .opening ? quietLooksToOpen : quietLooksInStall }
+}

@@ -1,0 +1,109 @@
+import AVFoundation
+import Spool
+import SpoolAVFoundation
+import SpoolCore
+import SpoolSystem
+import SpoolTestSupport
+import SpoolTesting
+import Testing
+
+/// The switch that sends players past the cache.
+@Suite(.timeLimit(.minutes(20))) struct BypassTests {
+    /// The changes of the switch, as events.
+    private final class Switches: EventSink {
+        private let seen = Locked<[Bool]>([])
+
+        var all: [Bool] { seen.withLock { $0 } }
+
+        func record(_ event: CacheEvent) {
+            if case .bypassChanged(let isBypassed, _) = event { seen.withLock { $0.append(isBypassed) } }
+        }
+    }
+
+    @Test func `a bypassed cache makes plain assets, and caches again when the switch is back`() throws {
+        let switches = Switches()
+        var plan = World.Plan()
+        plan.configure = { $0.events.append(switches) }
+        let world = try DoorWorld(plan: plan)
+        let cache = world.world.cache
+        cache.isBypassed = true
+        cache.isBypassed = true
+        #expect(world.asset().route == .original(.bypassed) && world.asset().url == world.url)
+        cache.isBypassed = false
+        #expect(world.asset().route == .cache)
+        #expect(switches.all == [true, false])
+    }
+
+    @Test func `a player that waits for its first answer is sent to the original at once`() throws {
+        let world = try DoorWorld()
+        world.world.origin.follow { _, _ in .silence }
+        let asset = world.asset()
+        let probe = world.probe(asset)
+        world.pass(.seconds(1))
+        #expect(!probe.isOver)
+        let start = world.simulator.now
+        world.world.cache.isBypassed = true
+        #expect(world.runToEnd())
+        #expect(probe.redirect?.url == world.url && world.simulator.now - start < .seconds(1))
+        #expect(world.breaches == [])
+    }
+
+    @Test func `an item that has its information plays to its end through the cache`() throws {
+        let world = try DoorWorld(length: 600_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 100_000) }
+        let asset = world.asset()
+        let all = world.load(asset, information: true, 0, toEnd: true)
+        #expect(world.run { all.bytes.count > 100_000 })
+        world.world.cache.isBypassed = true
+        let more = world.load(asset, 0, 50_000)
+        #expect(world.runToEnd())
+        #expect(all.bytes.count == 600_000 && world.difference(all, at: 0) == nil && all.error == nil)
+        #expect(more.bytes.count == 50_000 && more.redirect == nil)
+        #expect(world.breaches == [])
+    }
+
+    @Test func `an asset with fields of its own is redirected with them, because a plain one has none`() throws {
+        let world = try DoorWorld()
+        world.world.cache.isBypassed = true
+        let asset = world.factory.asset(for: world.url, headers: ["Authorization": "Bearer 1"])
+        #expect(asset.route == .cache)
+        let probe = world.probe(asset)
+        #expect(world.runToEnd())
+        #expect(probe.redirect?.url == world.url && probe.redirect?.value(forHTTPHeaderField: "Authorization") == "Bearer 1")
+        #expect(world.requests.isEmpty && world.breaches == [])
+    }
+
+    @Test func `an item whose original the player could not play stays with the cache`() throws {
+        let world = try DoorWorld()
+        world.challenge { _ in false }
+        world.world.cache.isBypassed = true
+        #expect(world.asset().route == .cache)
+    }
+
+    @Test func `a download stops with its bytes, and goes on when the switch is back`() throws {
+        let world = try DoorWorld(length: 600_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 100_000) }
+        let download = try world.factory.download(world.url)
+        #expect(world.run { download.progress.completedUnitCount > 100_000 })
+        world.world.cache.isBypassed = true
+        world.pass(.seconds(2))
+        let stopped = download.progress.completedUnitCount
+        world.pass(.seconds(60))
+        #expect(download.progress.completedUnitCount == stopped && stopped < 600_000 && download.result == nil)
+        world.world.cache.isBypassed = false
+        #expect(world.run { download.result != nil })
+        #expect(download.progress.completedUnitCount == 600_000)
+        // No byte came twice: the paused response goes on, or a request for the rest follows.
+        #expect(world.world.cache.statistics.fetchedBytes == 600_000)
+    }
+
+    @Test func `a bypass by rescues leaves everything to the cache while there is no network`() throws {
+        let world = try DoorWorld()
+        let cache = world.world.cache
+        cache.changeBypass("a test") { $0.insert(.rescues) }
+        #expect(cache.isBypassed && world.asset().route == .original(.bypassed))
+        // The app ends any bypass of the cache by itself.
+        cache.isBypassed = false
+        #expect(!cache.isBypassed && world.asset().route == .cache)
+    }
+}
