@@ -19,8 +19,8 @@ import SpoolSystem
 /// Without an observer, a player with an open request counts.
 ///
 /// Open requests and downloads wait meanwhile, and go on when the app is back or plays in the
-/// background, for example by the lock screen. The cache then takes its locks again. When the app
-/// is back, its loopback endpoint opens its listener again, which the system closes.
+/// background, for example by the lock screen. The cache then takes its locks again. At each of these
+/// returns its loopback endpoint opens its listener again, which the system closes.
 ///
 /// Following ends when this object is released. Safe to use from any thread.
 public final class AppLifecycle: Sendable {
@@ -100,6 +100,7 @@ private final class LifecycleFollower: Sendable {
     /// without a notification.
     private func woken() {
         state.withLock { $0.isInBackground = true }
+        cache?.loopback?.appReturned()
         keepAwake()
     }
 
@@ -153,6 +154,8 @@ private final class LifecycleFollower: Sendable {
     /// screen.
     private func playedInBackground() {
         guard state.withLock({ $0.isInBackground && $0.phase == .suspended }) else { return }
+        // The listener may have died in a suspension. A live one costs one look.
+        cache?.loopback?.appReturned()
         keepAwake()
         resumeIfDue { _ in true }
     }

@@ -136,8 +136,11 @@ import Testing
         #expect(world.run { world.isSuspended })
         world.pass(.seconds(60))
         #expect(world.isSuspended)
+        let endpoint = CountingEndpoint()
+        world.world.cache.loopback = endpoint
         stage.player.play()
         #expect(world.run { !world.isSuspended })
+        #expect(endpoint.returns.withLock { $0 } == 1)
         #expect(world.run { stage.observer.state == .ended })
         #expect(world.world.cache.statistics.fetchedBytes == 4_000_000)
         stage.player.pause()
@@ -184,14 +187,16 @@ import Testing
         withExtendedLifetime(lifecycle) {}
     }
 
+    /// An endpoint that counts the checks of its listener.
+    private final class CountingEndpoint: LoopbackEndpoint {
+        let returns = Locked(0)
+        func url(for original: String) -> String? { nil }
+        func appReturned() { returns.withLock { $0 += 1 } }
+    }
+
     @Test func `the loopback endpoint checks its listener when the app returns`() throws {
-        final class Endpoint: LoopbackEndpoint {
-            let returns = Locked(0)
-            func url(for original: String) -> String? { nil }
-            func appReturned() { returns.withLock { $0 += 1 } }
-        }
         let world = try DoorWorld()
-        let endpoint = Endpoint()
+        let endpoint = CountingEndpoint()
         world.world.cache.loopback = endpoint
         let (lifecycle, center) = Self.follow(world)
         Self.post("away", center)
