@@ -39,6 +39,8 @@ import SpoolTesting
     private let center = NotificationCenter()
     private let granted = GrantedTime()
     private let listener = MortalListener()
+    /// Whether an original answers a request for its first byte.
+    private let network = Locked(true)
     private var wish = AppWish()
     private var rate: Float = 1
     private var tunes: [PlaybackScenario.Tune] = []
@@ -76,6 +78,8 @@ import SpoolTesting
         self.player = player
         lastProgress = scenario.simulator.now
         scenario.factory = Self.factory(scenario)
+        let network = network
+        scenario.factory.probe = { _, report in report(network.withLock { $0 }) }
         tunes = script.resources.map { Self.serve($0, script, scenario) }
         addOrigin()
         scenario.world.cache.loopback = listener
@@ -210,6 +214,14 @@ import SpoolTesting
         case .background(let milliseconds):
             enterBackground()
             later(.milliseconds(milliseconds)) { $0.returnToForeground() }
+        case .bypass(let milliseconds):
+            scenario.world.cache.isBypassed = true
+            later(.milliseconds(milliseconds)) { $0.scenario.world.cache.isBypassed = false }
+        case .fault:
+            scenario.simulated?.inspect { player in
+                player.current?.fail(AVError.nsError(.unknown))
+                player.itemsChanged()
+            }
         case .offline(let milliseconds, let breaks):
             setOffline(true, breaksTransfers: breaks)
             later(.milliseconds(milliseconds)) { $0.setOffline(false, breaksTransfers: false) }
@@ -284,6 +296,7 @@ import SpoolTesting
     private func setOffline(_ isOffline: Bool, breaksTransfers: Bool) {
         if breaksTransfers { breaks += 1 }
         self.isOffline = isOffline
+        network.withLock { $0 = !isOffline }
         scenario.world.origin.setOffline(isOffline, breaksTransfers: breaksTransfers)
     }
 

@@ -31,6 +31,10 @@ enum AppEvent: Sendable {
     case receiver(milliseconds: Int64)
     /// The user leaves the app for some milliseconds of running time.
     case background(milliseconds: Int64)
+    /// The app bypasses its cache for some milliseconds.
+    case bypass(milliseconds: Int64)
+    /// The current item fails, although its origin answers.
+    case fault
     /// The network is gone for some milliseconds.
     case offline(milliseconds: Int64, breaksTransfers: Bool)
 }
@@ -107,6 +111,19 @@ struct AppScript: Sendable {
                 events: (0..<random.number(in: Self.events)).map { _ in
                     TimedEvent(milliseconds: random.number(in: Self.milliseconds), event: AppEvent(random, resources: count))
                 }.sorted { $0.milliseconds < $1.milliseconds })
+        }
+        addFaults(SeededRandom(seed: seed ^ 0xB1A5))
+    }
+
+    /// Adds the events that lead to originals. They have random numbers of their own, so that the
+    /// other events of a seed stay the same.
+    private mutating func addFaults(_ random: SeededRandom) {
+        for index in processes.indices where random.chance(1, in: 3) {
+            for _ in 0..<random.number(in: 1...3) {
+                let event = random.chance(1, in: 3) ? AppEvent.bypass(milliseconds: random.number(in: 100...20_000)) : .fault
+                processes[index].events.append(TimedEvent(milliseconds: random.number(in: Self.milliseconds), event: event))
+            }
+            processes[index].events.sort { $0.milliseconds < $1.milliseconds }
         }
     }
 }
