@@ -101,7 +101,9 @@ public struct CachingAssetFactory: Sendable {
         readOptions = ReadOptions(fetchPolicy: fetchPolicy)
         self.logger = logger ?? cache.configuration.log
         door = cache.playerDoor(make: DoorState.init)
-        if door.beginsToLearn() { StoredTypes(cache: cache).read(into: door) }
+        guard door.beginsToLearn() else { return }
+        StoredTypes(cache: cache).read(into: door)
+        door.watchStarts(of: cache)
     }
 
     /// Returns whether a string can be a custom scheme (RFC 3986 §3.1).
@@ -151,7 +153,8 @@ public struct CachingAssetFactory: Sendable {
             case .playlist: return playlist(sources, parsed, key)
             case .openEnded: return openEnded(sources, parsed, key)
             case .rescued: return plain(sources, parsed, key, .rescued(reason.words))
-            case .unknownLength, .contentCoding, .trouble, .bypassed, .remembered: return plain(sources, parsed, key, .fellBack(reason.words))
+            case .unknownLength, .contentCoding, .trouble, .bypassed, .remembered:
+                return plain(sources, parsed, key, .fellBack(reason.words))
             }
         }
         guard let customURL = customURL(of: url, parsed, key) else { return plain(sources, parsed, key, .malformedURL) }

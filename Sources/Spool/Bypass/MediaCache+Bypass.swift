@@ -115,7 +115,8 @@ extension Configuration {
     /// The reason why no player can play originals in place of this cache, or nil.
     var originalObstacle: OriginalObstacle? {
         if contentTransform != nil { return .contentTransform }
-        if network.requestModifier != nil || network.requestFieldsForURL != nil || !network.requestFields.lines.isEmpty { return .ownRequests }
+        let hasFields = network.requestFieldsForURL != nil || !network.requestFields.lines.isEmpty
+        if network.requestModifier != nil || hasFields { return .ownRequests }
         if network.transport != nil || network.certificateFile != nil { return .ownTransport }
         #if !os(Linux)
         if network.onChallenge != nil { return .ownChallenges }

@@ -27,6 +27,8 @@ public struct Configuration: Sendable {
     /// Changes the bytes on their way from the store to every reader without a transform of its
     /// own. Nil returns them as the origin sent them.
     public var contentTransform: (any ContentTransform)?
+    /// The part of the app's users whose players use the cache. Nil stands for all users.
+    public var rollout: Rollout?
     /// The sinks that receive every event. They are called on any thread.
     public var events: [any EventSink] = []
     /// The sink for log lines. Nil writes no log.

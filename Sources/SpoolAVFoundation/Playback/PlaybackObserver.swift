@@ -86,6 +86,8 @@ package import SpoolSystem
     nonisolated package let broadcast = Broadcast(PlaybackState.idle)
     /// The broadcast behind `currentItems`.
     nonisolated package let itemBroadcast = Broadcast<CurrentItem?>(nil)
+    /// Measures the items for `reports`.
+    nonisolated package let reporter = PlaybackReporter()
     private(set) weak var player: AVPlayer?
     private let main: any Mailbox
     private var playerWatch: [NSKeyValueObservation] = []
@@ -172,6 +174,7 @@ package import SpoolSystem
         usedDoor?.note(ObjectIdentifier(self), isPlaying: nil)
         broadcast.finish()
         itemBroadcast.finish()
+        reporter.finish()
     }
 
     // MARK: Controls
@@ -261,6 +264,7 @@ package import SpoolSystem
     private func ended(_ item: ObjectIdentifier) {
         guard isWatched(item) else { return }
         hasEnded = true
+        reporter.ended(item)
         perform(recovery.ended())
         look()
     }
@@ -471,27 +475,23 @@ package import SpoolSystem
     // MARK: The state
 
     private func state(of player: AVPlayer, _ current: AVPlayerItem?) -> PlaybackState {
-        if player.status == .failed { return .failed(failure(player.error, current)) }
+        if player.status == .failed { return .failed(PlaybackFailure(player.error, of: current)) }
         guard let current else { return hasEnded ? .ended : .idle }
         if rescue.isDeciding { return .loading }
-        if current.status == .failed { return .failed(failure(current.error, current)) }
+        if current.status == .failed { return .failed(PlaybackFailure(current.error, of: current)) }
         if player.timeControlStatus == .playing {
             hasEnded = false
             if current.status == .readyToPlay { return .playing }
         }
-        if let failure { return .failed(self.failure(failure, current)) }
+        if let failure { return .failed(PlaybackFailure(failure, of: current)) }
         if hasEnded { return .ended }
         if isStalled { return .stalled }
         if current.status == .unknown { return .loading }
         return player.timeControlStatus == .paused ? .paused : .waiting(player.reasonForWaitingToPlay)
     }
 
-    private func failure(_ error: (any Error)?, _ item: AVPlayerItem?) -> PlaybackFailure {
-        let error = error.map { $0 as NSError } ?? NSError(domain: AVFoundationErrorDomain, code: AVError.Code.unknown.rawValue)
-        return PlaybackFailure(error: error, cause: AssetLoader.of(item)?.report.lastError ?? item?.cachedAsset?.lastError)
-    }
-
     private func publish(_ new: PlaybackState) {
+        reporter.follow(player?.currentItem, new, isWanted: player.map { $0.rate != 0 } ?? false)
         guard new != state else { return }
         state = new
         broadcast.send(new)

@@ -30,6 +30,12 @@ public struct PlaybackFailure: Error, Equatable, Sendable {
     /// Nil when the cache has none.
     public let cause: CacheError?
 
+    /// Creates a failure with an item's last error of the cache. AVFoundation may have no error.
+    @MainActor init(_ error: (any Error)?, of item: AVPlayerItem?) {
+        self.error = error.map { $0 as NSError } ?? NSError(domain: AVFoundationErrorDomain, code: AVError.Code.unknown.rawValue)
+        cause = AssetLoader.of(item)?.report.lastError ?? item?.cachedAsset?.lastError
+    }
+
     /// Two failures are equal when their codes, domains and messages are equal.
     public static func == (a: Self, b: Self) -> Bool {
         a.error.domain == b.error.domain && a.error.code == b.error.code && a.cause?.code == b.cause?.code

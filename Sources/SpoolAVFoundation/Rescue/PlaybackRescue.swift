@@ -22,6 +22,7 @@ import SpoolSystem
     /// The number of the item. A look or an answer of an earlier one is ignored.
     private var number = 0
     private var hasOpened = false
+    private var startWatch: StartWatch?
     private var original: Original?
 
     /// - Parameters:
@@ -51,6 +52,8 @@ import SpoolSystem
     }
 
     private func begin(_ item: AVPlayerItem) {
+        startWatch?.itemIsGone()
+        startWatch = nil
         (self.item, machine, hasOpened) = (item, RescueStateMachine(limits: limits), false)
         number += 1
     }
@@ -58,7 +61,8 @@ import SpoolSystem
     /// Whether the original could take the place of an item. An app may have replaced the delegate
     /// of an asset, or have restricted the networks since.
     private static func canBeRescued(_ item: AVPlayerItem, _ asset: CachingAVURLAsset) -> Bool {
-        guard let sources = asset.sources, sources.original.asPlainAsset, sources.factory.cache.originalObstacle == nil else { return false }
+        guard let sources = asset.sources, sources.original.asPlainAsset else { return false }
+        guard sources.factory.cache.originalObstacle == nil else { return false }
         switch asset.route {
         case .cache: return AssetLoader.of(item) != nil
         case .file, .loopback: return true
@@ -119,9 +123,17 @@ import SpoolSystem
     // MARK: Breakers
 
     private func noteStart(of asset: CachingAVURLAsset, _ condition: RescueStateMachine.Condition) {
-        guard let door = asset.sources?.factory.door, !hasOpened, condition == .well else { return }
-        hasOpened = true
-        door.itemOpened()
+        guard let door = asset.sources?.factory.door, !hasOpened else { return }
+        startWatch = door.starts.withLock { $0 }
+        switch condition {
+        case .needs(.opening): startWatch?.itemOpens()
+        case .needs(.stalled): break
+        case .failed: startWatch?.itemIsGone()
+        case .well:
+            hasOpened = true
+            door.itemOpened()
+            startWatch?.itemIsReady()
+        }
     }
 
     /// Counts a rescue once its original is ready.
@@ -145,11 +157,9 @@ extension CachingAVURLAsset {
         guard let cache = sources?.factory.cache else { return RescueMovement() }
         guard let loader, let key else {
             let counts = cache.statistics
-            return RescueMovement(fromStore: counts.bytesFromStore, fromOrigin: counts.bytesFromOrigin)
+            return RescueMovement(delivered: counts.bytesFromStore, fetched: counts.bytesFromOrigin)
         }
-        let delivered = loader.report.bytes
-        return RescueMovement(
-            fromStore: delivered.fromCache, fromOrigin: delivered.fromOrigin, stored: cache.storedNow(of: key)?.totalBytes ?? 0)
+        return RescueMovement(delivered: loader.report.knownBytes, fetched: cache.storedNow(of: key)?.totalBytes ?? 0)
     }
 }
 
@@ -199,6 +209,7 @@ extension PlaybackObserver {
     /// counts.
     func putOriginal(_ new: AVPlayerItem, inPlaceOf old: AVPlayerItem) {
         guard let player, player.currentItem === old else { return }
+        reporter.rescued()
         replace(old, with: new, in: player, rate: wantedRate)
     }
 }

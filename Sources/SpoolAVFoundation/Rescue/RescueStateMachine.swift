@@ -59,7 +59,7 @@ package struct RescueStateMachine: Hashable, Sendable {
     package private(set) var state = State.resting
     private let limits: RescueLimits
     /// The most of each number so far.
-    private var movement: RescueMovement?
+    private var movement = RescueMovement()
 
     /// Creates a machine for an item.
     package init(limits: RescueLimits = RescueLimits()) { self.limits = limits }
@@ -82,10 +82,10 @@ package struct RescueStateMachine: Hashable, Sendable {
             state = .resting
             return []
         case (.resting, .needs(let need)):
-            (state, movement) = (.watching(need, quiet: 0), nil)
+            (state, movement) = (.watching(need, quiet: 0), RescueMovement())
             return [.lookLater]
         case (.watching(let known, _), .needs(let need)), (.waiting(let known, _), .needs(let need)):
-            if known != need { (state, movement) = (.watching(need, quiet: 0), nil) }
+            if known != need { (state, movement) = (.watching(need, quiet: 0), RescueMovement()) }
             return []
         case (.asking, .needs): return []
         }
@@ -117,9 +117,9 @@ package struct RescueStateMachine: Hashable, Sendable {
     /// Returns whether a number has grown. One that shrinks is no movement: the cache does not count
     /// the stored bytes of a resource that nothing reads.
     private mutating func note(_ new: RescueMovement) -> Bool {
-        let most = movement.map { RescueMovement(most: $0, new) } ?? new
+        let most = RescueMovement(most: movement, new)
         defer { movement = most }
-        return movement.map { $0 != most } ?? false
+        return most != movement
     }
 
     /// Takes the answer of the original: whether it sent the byte.
@@ -145,22 +145,20 @@ package struct RescueStateMachine: Hashable, Sendable {
 /// The bytes of an item so far. An item moves while one of the numbers grows, so a transfer that
 /// brings bytes is never in doubt.
 package struct RescueMovement: Hashable, Sendable {
-    /// The bytes that the player got and that were stored before.
-    package var fromStore: Int64
-    /// The bytes that the player got and that were fetched for it.
-    package var fromOrigin: Int64
-    /// The bytes of the resource that are stored.
-    package var stored: Int64
+    /// The different bytes that the player can have: those that it got, and those that were stored
+    /// before. A player that asks again for the same bytes does not move.
+    package var delivered: Int64
+    /// The bytes of the resource that are stored, or that came from its origin.
+    package var fetched: Int64
 
     /// Creates a movement.
-    package init(fromStore: Int64 = 0, fromOrigin: Int64 = 0, stored: Int64 = 0) {
-        (self.fromStore, self.fromOrigin, self.stored) = (fromStore, fromOrigin, stored)
+    package init(delivered: Int64 = 0, fetched: Int64 = 0) {
+        (self.delivered, self.fetched) = (delivered, fetched)
     }
 
     /// Creates the larger one of each number.
     init(most a: RescueMovement, _ b: RescueMovement) {
-        self.init(
-            fromStore: max(a.fromStore, b.fromStore), fromOrigin: max(a.fromOrigin, b.fromOrigin), stored: max(a.stored, b.stored))
+        self.init(delivered: max(a.delivered, b.delivered), fetched: max(a.fetched, b.fetched))
     }
 }
 

@@ -33,6 +33,8 @@ package final class DoorState: PlayerDoor {
     private let reach = Locked<Reach?>(nil)
     /// Counts the rescues of the process.
     let breaker = Locked(RescueBreaker())
+    /// Watches the starts of the app's processes, or nil where nothing records them.
+    let starts = Locked<StartWatch?>(nil)
 
     /// The host by which players reach a proxy, as long as the network stays the same.
     private struct Reach {

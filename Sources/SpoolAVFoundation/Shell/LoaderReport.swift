@@ -56,6 +56,9 @@ package final class LoaderReport: Sendable {
     /// Records the stored bytes at the beginning of loading.
     func begins(with stored: ByteRangeSet) { state.withLock { $0.known.formUnion(stored) } }
 
+    /// The number of different bytes that were stored at the beginning or delivered since.
+    var knownBytes: Int64 { state.withLock { $0.known.totalBytes } }
+
     /// Counts bytes that were delivered to the player.
     func delivered(_ range: ByteRange) {
         state.withLock { state in

@@ -50,12 +50,18 @@ public final class MemoryStore: ResourceStore {
     ///
     /// - Parameter capacityBytes: the limit on the bytes of all resources together. A write beyond
     ///   it fails with `.full`.
-    public init(capacityBytes: Int64 = defaultCapacityBytes) {
+    public convenience init(capacityBytes: Int64 = defaultCapacityBytes) { self.init(capacityBytes: capacityBytes, isWritable: true) }
+
+    private init(capacityBytes: Int64, isWritable: Bool) {
         budget = MemoryBudget(capacityBytes: capacityBytes)
+        self.isWritable = isWritable
     }
 
-    /// Always true.
-    public var isWritable: Bool { true }
+    /// Returns an empty store that takes nothing, for a cache whose own store cannot be opened.
+    package static var readOnly: MemoryStore { MemoryStore(capacityBytes: 0, isWritable: false) }
+
+    /// True, except for the store of a cache that has none.
+    public let isWritable: Bool
 
     /// Returns the number after the last one of this store.
     public func makeGeneration() -> GenerationID {
@@ -163,6 +169,7 @@ public final class MemoryStore: ResourceStore {
 
     /// Enters, replaces or removes an entry of the list of downloads.
     public func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
+        guard isWritable else { throw .readOnly }
         try use { (state) throws(StoreError) in
             state.downloads[key] = entry
             if entry == nil { state.parts[key] = nil }

@@ -72,6 +72,7 @@ open class ProcessInfo: NSObject, @unchecked Sendable {
     @available(macOS 12.0, iOS 9.0, tvOS 9.0, watchOS 2.0, *)
     open var isLowPowerModeEnabled: Bool { false }
     open var thermalState: ThermalState { .nominal }
+    open var operatingSystemVersionString: String { "" }
     public class var thermalStateDidChangeNotification: Notification.Name { Notification.Name("") }
 }
 extension Notification.Name {
@@ -129,6 +130,21 @@ open class FileManager: NSObject, @unchecked Sendable {
     open func removeItem(at url: URL) throws {}
     open func contentsOfDirectory(atPath path: String) throws -> [String] { [] }
     open var temporaryDirectory: URL { fatalError("declaration") }
+    public enum SearchPathDirectory: UInt, Sendable { case cachesDirectory = 13 }
+    public struct SearchPathDomainMask: OptionSet, Sendable {
+        public let rawValue: UInt
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+        public static let userDomainMask = SearchPathDomainMask(rawValue: 1)
+    }
+    open func urls(for directory: SearchPathDirectory, in domainMask: SearchPathDomainMask) -> [URL] { [] }
+}
+open class JSONEncoder: @unchecked Sendable {
+    public init() {}
+    open func encode<Value: Encodable>(_ value: Value) throws -> Data { fatalError("declaration") }
+}
+open class JSONDecoder: @unchecked Sendable {
+    public init() {}
+    open func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value { fatalError("declaration") }
 }
 open class Bundle: NSObject, @unchecked Sendable {
     open class var main: Bundle { fatalError("declaration") }

@@ -20,6 +20,13 @@ public struct Data: Hashable, Sendable, RandomAccessCollection, MutableCollectio
     public init() {}
     public init<S: Sequence>(_ elements: S) where S.Element == UInt8 {}
     public init(count: Int) {}
+    public init(contentsOf url: URL) throws {}
+    public struct WritingOptions: OptionSet, Sendable {
+        public let rawValue: UInt
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+        public static let atomic = WritingOptions(rawValue: 1)
+    }
+    public func write(to url: URL, options: WritingOptions = []) throws {}
     public init(bytes: UnsafeRawPointer, count: Int) {}
     public var startIndex: Int { 0 }
     public var endIndex: Int { 0 }

@@ -1,4 +1,5 @@
 import AVFoundation
+import Foundation
 import Spool
 import SpoolAVFoundation
 import SpoolCore
@@ -105,5 +106,39 @@ import Testing
         // The app ends any bypass of the cache by itself.
         cache.isBypassed = false
         #expect(!cache.isBypassed && world.asset().route == .cache)
+    }
+
+    @Test func `a cache whose store cannot be opened is bypassed, with its error, and leaves the files alone`() async throws {
+        let place = FileManager.default.temporaryDirectory.appendingPathComponent("spool-open-" + UUID().uuidString)
+        let contents = Data("no directory".utf8)
+        try contents.write(to: place)
+        defer { try? FileManager.default.removeItem(at: place) }
+        let switches = Switches()
+        var configuration = Configuration()
+        configuration.storage.directory = place.path
+        configuration.events.append(switches)
+        #expect(throws: CacheError.self) { try MediaCache(configuration: configuration) }
+        let cache = try MediaCache.openOrBypass(configuration: configuration)
+        #expect(cache.openError?.message.contains(place.path) == true && cache.isBypassed && switches.all == [true])
+        let url = try #require(URL(string: "http://origin.test/song.mp3"))
+        #expect(cache.asset(for: url).route == .original(.bypassed))
+        // The app cannot switch a cache on that has no store, and a download does not get lost.
+        cache.isBypassed = false
+        #expect(cache.isBypassed)
+        await #expect(throws: CacheError.self) { try await cache.downloads.add(url.absoluteString) }
+        await cache.close()
+        #expect(try Data(contentsOf: place) == contents)
+        configuration.fetching.maximumFetches = 0
+        #expect(throws: CacheError.self) { try MediaCache.openOrBypass(configuration: configuration) }
+    }
+
+    @Test func `a cache whose store opens has no error and is not bypassed`() async throws {
+        var configuration = Configuration()
+        let place = FileManager.default.temporaryDirectory.appendingPathComponent("spool-open-" + UUID().uuidString)
+        configuration.storage.directory = place.path
+        defer { try? FileManager.default.removeItem(at: place) }
+        let cache = try MediaCache.openOrBypass(configuration: configuration)
+        #expect(cache.openError == nil && !cache.isBypassed)
+        await cache.close()
     }
 }

@@ -9,7 +9,7 @@ import Testing
 /// Containers, offsets and URLs beyond the usual ones, through the loader.
 @Suite(.timeLimit(.minutes(20))) struct ContainerTests {
     @Test(arguments: [("video/webm", "webm"), ("video/x-matroska", "mkv"), ("audio/ogg", "ogg")])
-    func `a container that the system does not name is left to the player after one request, with its name`(type: String, name: String) throws {
+    func `a container that the system does not name is left to the player after one request`(type: String, name: String) throws {
         let world = try DoorWorld()
         let url = try #require(URL(string: "http://origin.test/film.\(name)"))
         world.world.serve(VirtualResource(url: url.absoluteString, seed: 3, length: 5 << 20, contentType: type))

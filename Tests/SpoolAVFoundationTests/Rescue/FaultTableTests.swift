@@ -68,7 +68,8 @@ import Testing
             world.world.serve(VirtualResource(url: DoorWorld.url, seed: 8, length: 600_000, contentType: "audio/mpeg"))
             turn(world, .correct)
         },
-        Row(name: "replay: the stored bytes cannot be read, and the origin refuses the cache", before: .failed, usesDisk: true) { world, stage in
+        Row(name: "replay: the stored bytes cannot be read, and the origin refuses the cache", before: .failed, usesDisk: true) {
+            world, stage in
             world.world.disk.setFaults(FaultPlan(faults: [.init(.read, .from(1), code: EIO)]))
             turn(world, .status(500))
             stage.player.replaceCurrentItem(with: world.factory.playerItem(for: world.url))
@@ -83,7 +84,10 @@ import Testing
         Row(name: "loopback: nothing listens any more", before: .failed, prepare: playThroughProxy) { _, stage in
             fail(stage, .unknown)
         },
-        Row(name: "store: no byte can be written or read", before: .failed, usesDisk: true, prepare: { $0.world.origin.follow { _, _ in slow } }) { world, _ in
+        Row(
+            name: "store: no byte can be written or read", before: .failed, usesDisk: true,
+            prepare: { $0.world.origin.follow { _, _ in slow } }
+        ) { world, _ in
             world.world.disk.setFaults(FaultPlan(faults: [.init(.read, .from(1), code: EIO), .init(.write, .from(1), code: EIO)]))
             turn(world, .status(500))
         },
@@ -140,7 +144,7 @@ import Testing
         let (before, old, _) = try Self.play(row, isRescued: false)
         #expect(before == row.before, "\(row.name) before: \(old.seen)")
         let (after, stage, world) = try Self.play(row, isRescued: true)
-        #expect(after == .ended, "\(row.name) after \(world.simulator.now): \(stage.seen), \(stage.simulated.current?.phase as Any), rate \(stage.player.rate)")
+        #expect(after == .ended, "\(row.name) after: \(stage.seen), rate \(stage.player.rate)")
         // The user heard each second once: the original begins where the item stopped.
         #expect(stage.seen.allSatisfy { if case .failed = $0 { false } else { true } }, "\(row.name): \(stage.seen)")
         if row.isRedirected {

@@ -39,23 +39,23 @@ import Testing
         _ = machine.became(.needs(.opening))
         for look in 1...5000 {
             // Two quiet looks, then one byte.
-            #expect(machine.looked(RescueMovement(stored: Int64(look / 3))) == [.lookLater])
+            #expect(machine.looked(RescueMovement(fetched: Int64(look / 3))) == [.lookLater])
         }
     }
 
     @Test func `a number of stored bytes that comes and goes is no movement`() {
         var machine = RescueStateMachine()
         _ = machine.became(.needs(.opening))
-        _ = machine.looked(RescueMovement(stored: 100))
-        #expect(machine.looked(RescueMovement()) == [.lookLater])
-        #expect(machine.looked(RescueMovement(stored: 100)) == [.ask])
+        _ = machine.looked(RescueMovement(fetched: 100))
+        for fetched: Int64 in [0, 100] { #expect(machine.looked(RescueMovement(fetched: fetched)) == [.lookLater]) }
+        #expect(machine.looked(RescueMovement()) == [.ask])
     }
 
     @Test func `a byte that comes while the original is asked keeps the item`() {
         var machine = RescueStateMachine()
         _ = machine.became(.needs(.opening))
         _ = Self.lookQuietly(&machine)
-        #expect(machine.answered(true, movement: RescueMovement(fromOrigin: 1)) == [.lookLater])
+        #expect(machine.answered(true, movement: RescueMovement(delivered: 1)) == [.lookLater])
         #expect(machine.state == .watching(.opening, quiet: 0))
     }
 

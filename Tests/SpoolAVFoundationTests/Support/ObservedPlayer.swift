@@ -15,6 +15,9 @@ import SpoolTesting
     private let log = Locked<[PlaybackState]>([])
     /// The items that replaced others.
     private(set) var replaced: [AVPlayerItem] = []
+    private let reported = Locked<[PlaybackReport]>([])
+    /// The reports of the items so far.
+    var reports: [PlaybackReport] { reported.withLock { $0 } }
 
     /// The states so far.
     var seen: [PlaybackState] { log.withLock { $0 } }
@@ -33,6 +36,8 @@ import SpoolTesting
         observer = PlaybackObserver(player: player, main: world.playback.main, center: center)
         let log = log
         _ = observer.broadcast.follow({ state in log.withLock { $0.append(state) } })
+        let reported = reported
+        observer.reporter.follow { report in reported.withLock { $0.append(report) } }
         observer.onReplacement = { [weak self] _, new in self?.replaced.append(new) }
     }
 
