@@ -32,11 +32,9 @@ public final class MediaCache: Sendable {
     let downloadRunner: DownloadRunner
     package var forwarding: FetchLimiter { engine.forwarding }
     let loopbackReference = LoopbackReference()
-    let playerDoor = PlayerDoorPlace()
-    /// The reasons why players load originals by themselves.
-    let bypass: Locked<BypassCauses>
-    /// The error for which the store is not open, after `openOrBypass`.
-    let openFailure = Locked<CacheError?>(nil)
+    private let playerDoor = PlayerDoorPlace()
+    /// Decides which players load originals by themselves.
+    package let bypass: CacheBypass
 
     /// Creates a cache on parts that the caller made. Tests and simulations pass fakes.
     package init(configuration: Configuration, environment: CacheEnvironment, store: any ResourceStore) throws(CacheError) {
@@ -45,7 +43,7 @@ public final class MediaCache: Sendable {
         engine = try Engine(
             configuration: configuration, environment: environment, store: store, limits: limits, downloadKeys: keys,
             downloads: downloadRunner)
-        bypass = Locked(configuration.rollout.map { $0.group == .treatment } == false ? .rollout : [])
+        bypass = CacheBypass(engine: engine, downloads: downloadRunner, door: playerDoor)
         self.configuration = configuration
         self.environment = environment
         self.store = store

@@ -37,7 +37,7 @@ extension CachingAssetFactory {
         guard isSchemeSupported(url), !cache.isClosed, cache.configuration.freshness.policy != .standard else { return nil }
         // For a URL without a key, the asset of `asset(for:)` reports the reason.
         guard let known = key ?? (try? keyPolicy.key(for: url.absoluteString)) else { return nil }
-        return cache.isBypassed(known) ? nil : known
+        return cache.bypass.isOn(for: known) ? nil : known
     }
 
     private func completeFile(for key: ResourceKey) async -> CompleteFile? {

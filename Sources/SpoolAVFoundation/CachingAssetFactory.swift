@@ -146,7 +146,7 @@ public struct CachingAssetFactory: Sendable {
         guard isSchemeSupported(url) else { return plain(sources, parsed, nil, .unsupportedScheme) }
         guard let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else { return plain(sources, parsed, nil, .malformedURL) }
         if cache.isClosed { return plain(sources, parsed, key, .cacheIsClosed) }
-        if cache.isBypassed(key), sources.original.asPlainAsset { return plain(sources, parsed, key, .bypassed) }
+        if cache.bypass.isOn(for: key), sources.original.asPlainAsset { return plain(sources, parsed, key, .bypassed) }
         if isPlaylist(url, parsed) { return playlist(sources, parsed, key) }
         if let reason = door.fallback(of: key) {
             switch reason {

@@ -31,64 +31,67 @@ package struct BypassCauses: OptionSet, Sendable {
     static let stopping: BypassCauses = [.app, .rescues, .crashes, .notOpened]
 }
 
-extension MediaCache {
-    /// Whether players load originals by themselves, as without a cache.
-    ///
-    /// Settable on any thread, for example by a remote configuration. A change takes effect at
-    /// once, and the app decides whether it outlives the process:
-    ///
-    /// - A new asset is a plain one of its original URL (`AssetRoute.Reason.bypassed`), and a proxy
-    ///   redirects its clients to the origin.
-    /// - An item whose player waits for its first answer is sent to the original. An item that has
-    ///   its information goes on to its end: a cut would be the worse fault.
-    /// - Preloads and downloads stop, keep their bytes, and go on when the value is false again.
-    ///
-    /// The store stays untouched. Setting it to true concerns all resources, finished downloads
-    /// included, also without a network. The cache bypasses itself in three cases: the app ended
-    /// twice while an item opened, several items were rescued, or a rollout excludes the user. In
-    /// these cases finished downloads still play from the store, and so does everything while there
-    /// is no network. False ends a bypass by the app and by crashes and rescues. Items whose
-    /// original the player could not play, such as those of a `ContentTransform`, stay with the
-    /// cache.
-    public var isBypassed: Bool {
-        get { !bypassCauses.isEmpty }
-        set {
-            changeBypass("the app set isBypassed to \(newValue)") { causes in
-                if newValue { causes.insert(.app) } else { causes.subtract(.liftable) }
-            }
-        }
+/// Decides which players of a cache load originals by themselves.
+package final class CacheBypass: Sendable {
+    private let state: Locked<BypassCauses>
+    private let engine: Engine
+    private let downloads: DownloadRunner
+    private let door: PlayerDoorPlace
+    /// The error for which the store is not open, after `openOrBypass`.
+    package let openFailure = Locked<CacheError?>(nil)
+
+    init(engine: Engine, downloads: DownloadRunner, door: PlayerDoorPlace) {
+        (self.engine, self.downloads, self.door) = (engine, downloads, door)
+        let group = engine.configuration.rollout?.group
+        state = Locked(group == nil || group == .treatment ? [] : .rollout)
     }
 
     /// The reasons why the cache is bypassed now.
-    package var bypassCauses: BypassCauses { bypass.withLock { $0 } }
+    package var causes: BypassCauses { state.withLock { $0 } }
 
     /// Changes the reasons, and lets everything follow that depends on them.
-    package func changeBypass(_ reason: String, _ change: (inout BypassCauses) -> Void) {
-        let (before, after) = bypass.withLock { causes in
+    package func change(_ reason: String, _ change: (inout BypassCauses) -> Void) {
+        let (before, after) = state.withLock { causes in
             let before = causes
             change(&causes)
             return (before, causes)
         }
         guard before != after else { return }
         // Read anew, so that of two changes on two threads the later one counts.
-        engine.limiter.change { scheduler, _ in
-            scheduler.networkChanged(isBypassed: !bypassCauses.isDisjoint(with: .stopping))
+        engine.limiter.change { scheduler, _ in scheduler.networkChanged(isBypassed: !causes.isDisjoint(with: .stopping)) }
+        if before.isEmpty != after.isEmpty { engine.record(.bypassChanged(isBypassed: !after.isEmpty, reason: reason)) }
+        door.current?.bypassChanged()
+    }
+
+    /// Takes the app's own switch.
+    func app(sets isBypassed: Bool) {
+        change("the app set isBypassed to \(isBypassed)") { causes in
+            if isBypassed { causes.insert(.app) } else { causes.subtract(.liftable) }
         }
-        if before.isEmpty != after.isEmpty { record(.bypassChanged(isBypassed: !after.isEmpty, reason: reason)) }
-        playerDoor.current?.bypassChanged()
     }
 
     /// Whether a new player of a resource loads the original by itself.
-    package func isBypassed(_ key: ResourceKey) -> Bool {
-        let causes = bypassCauses
+    package func isOn(for key: ResourceKey) -> Bool {
+        let causes = causes
         guard !causes.isEmpty else { return false }
         guard causes.isDisjoint(with: .complete) else { return true }
-        return !engine.limiter.isOffline && !downloadRunner.isFinished(key)
+        return !engine.limiter.isOffline && !downloads.isFinished(key)
     }
 
-    /// The reason why a player cannot play originals by itself, or nil.
-    package var originalObstacle: OriginalObstacle? {
-        configuration.originalObstacle ?? (networkPolicy.playback == NetworkAccess() ? nil : .restrictedNetwork)
+    /// The reason why a player cannot play an original by itself, or nil.
+    package var obstacle: OriginalObstacle? {
+        engine.configuration.originalObstacle ?? (engine.networkPolicy.playback == NetworkAccess() ? nil : .restrictedNetwork)
+    }
+}
+
+extension MediaCache {
+    /// Whether players load originals by themselves. Settable on any thread, with effect at once.
+    ///
+    /// Items that have their information go on to their end. True concerns finished downloads too.
+    /// False also ends a bypass after rescues and crashes. docs/rollout.md has the rules.
+    public var isBypassed: Bool {
+        get { !bypass.causes.isEmpty }
+        set { bypass.app(sets: newValue) }
     }
 }
 

@@ -43,8 +43,3 @@ public struct Rollout: Hashable, Sendable {
         return place >= 1 - control ? .control : .excluded
     }
 }
-
-extension MediaCache {
-    /// The group of the user in `Configuration.rollout`, or nil without a rollout.
-    public var rolloutGroup: Rollout.Group? { configuration.rollout?.group }
-}

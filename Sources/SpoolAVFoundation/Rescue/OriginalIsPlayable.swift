@@ -19,7 +19,7 @@ package struct OriginalIsPlayable: Hashable, Sendable {
 extension CachingAssetFactory {
     /// Returns whether players could play the original of an asset with these fields.
     func originalIsPlayable(headers: [String: String]) -> OriginalIsPlayable {
-        if let obstacle = cache.originalObstacle { return OriginalIsPlayable(obstacle: obstacle) }
+        if let obstacle = cache.bypass.obstacle { return OriginalIsPlayable(obstacle: obstacle) }
         if onChallenge != nil { return OriginalIsPlayable(obstacle: .ownChallenges) }
         if onOtherRequest != nil { return OriginalIsPlayable(obstacle: .ownKeys) }
         return OriginalIsPlayable(obstacle: headers.isEmpty ? nil : .ownFields)

@@ -62,7 +62,7 @@ import SpoolSystem
     /// of an asset, or have restricted the networks since.
     private static func canBeRescued(_ item: AVPlayerItem, _ asset: CachingAVURLAsset) -> Bool {
         guard let sources = asset.sources, sources.original.asPlainAsset else { return false }
-        guard sources.factory.cache.originalObstacle == nil else { return false }
+        guard sources.factory.cache.bypass.obstacle == nil else { return false }
         switch asset.route {
         case .cache: return AssetLoader.of(item) != nil
         case .file, .loopback: return true
@@ -173,7 +173,7 @@ extension DoorState {
         guard isPlaying else { return breaker.withLock { $0.originalFailed() } }
         if let key { remember(.rescued, for: key) }
         guard breaker.withLock({ $0.originalPlayed() }) else { return }
-        cache.changeBypass("originals played where items of the cache had failed") { $0.insert(.rescues) }
+        cache.bypass.change("originals played where items of the cache had failed") { $0.insert(.rescues) }
     }
 }
 

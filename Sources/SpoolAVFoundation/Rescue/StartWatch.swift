@@ -120,7 +120,7 @@ extension DoorState {
     fileprivate func watchStarts(_ watch: StartWatch, of cache: MediaCache) {
         starts.withLock { $0 = watch }
         guard watch.isOpen else { return }
-        cache.changeBypass("the app ended twice while an item opened") { $0.insert(.crashes) }
+        cache.bypass.change("the app ended twice while an item opened") { $0.insert(.crashes) }
     }
 
     /// Watches the starts of this app. Other systems than Apple's have no record of them.

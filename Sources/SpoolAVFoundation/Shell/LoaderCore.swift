@@ -159,7 +159,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
 
     /// Sends a player without information to the original, if the cache is bypassed.
     private func bypass() {
-        guard machine.phase == .unknown || machine.phase == .discovering, source.original.afterRedirect, cache.isBypassed(source.key)
+        guard machine.phase == .unknown || machine.phase == .discovering, source.original.afterRedirect, cache.bypass.isOn(for: source.key)
         else { return }
         fallBack(.bypassed, isLasting: false)
     }

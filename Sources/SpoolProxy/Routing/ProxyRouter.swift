@@ -144,7 +144,7 @@ extension ProxyRouter {
     /// stands in for.
     private func redirectsToOrigin(_ key: ResourceKey?) -> Bool {
         guard let key, visit == nil, site == nil, cache.isBypassed else { return false }
-        return cache.isBypassed(key) && cache.originalObstacle == nil
+        return cache.bypass.isOn(for: key) && cache.bypass.obstacle == nil
     }
 
     /// Refuses a request, with a notice for the page.

@@ -101,7 +101,7 @@ import Testing
     @Test func `a bypass by rescues leaves everything to the cache while there is no network`() throws {
         let world = try DoorWorld()
         let cache = world.world.cache
-        cache.changeBypass("a test") { $0.insert(.rescues) }
+        cache.bypass.change("a test") { $0.insert(.rescues) }
         #expect(cache.isBypassed && world.asset().route == .original(.bypassed))
         // The app ends any bypass of the cache by itself.
         cache.isBypassed = false
