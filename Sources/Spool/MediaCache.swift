@@ -33,7 +33,6 @@ public final class MediaCache: Sendable {
     package var forwarding: FetchLimiter { engine.forwarding }
     let loopbackReference = LoopbackReference()
     private let playerDoor = PlayerDoorPlace()
-    /// Decides which players load originals by themselves.
     package let bypass: CacheBypass
 
     /// Creates a cache on parts that the caller made. Tests and simulations pass fakes.
@@ -44,9 +43,7 @@ public final class MediaCache: Sendable {
             configuration: configuration, environment: environment, store: store, limits: limits, downloadKeys: keys,
             downloads: downloadRunner)
         bypass = CacheBypass(engine: engine, downloads: downloadRunner, door: playerDoor)
-        self.configuration = configuration
-        self.environment = environment
-        self.store = store
+        (self.configuration, self.environment, self.store) = (configuration, environment, store)
     }
 
     /// The variants of the resources in the cache.

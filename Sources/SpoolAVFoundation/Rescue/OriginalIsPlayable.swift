@@ -22,7 +22,10 @@ extension CachingAssetFactory {
         if let obstacle = cache.bypass.obstacle { return OriginalIsPlayable(obstacle: obstacle) }
         if onChallenge != nil { return OriginalIsPlayable(obstacle: .ownChallenges) }
         if onOtherRequest != nil { return OriginalIsPlayable(obstacle: .ownKeys) }
-        return OriginalIsPlayable(obstacle: headers.isEmpty ? nil : .ownFields)
+        if readOptions.contentTransform != nil { return OriginalIsPlayable(obstacle: .contentTransform) }
+        if readOptions.mode == .onlyStored || readOptions.access != nil { return OriginalIsPlayable(obstacle: .restrictedNetwork) }
+        let hasFields = !headers.isEmpty || !readOptions.requestFields.lines.isEmpty
+        return OriginalIsPlayable(obstacle: hasFields ? .ownFields : nil)
     }
 }
 

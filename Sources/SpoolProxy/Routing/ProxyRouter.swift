@@ -143,7 +143,7 @@ extension ProxyRouter {
     /// of the AVFoundation door that plays already goes on, and so does a site that the proxy
     /// stands in for.
     private func redirectsToOrigin(_ key: ResourceKey?) -> Bool {
-        guard let key, visit == nil, site == nil, cache.isBypassed else { return false }
+        guard let key, visit == nil, site == nil, !cache.bypass.causes.isEmpty else { return false }
         return cache.bypass.isOn(for: key) && cache.bypass.obstacle == nil
     }
 

@@ -1,8 +1,6 @@
 import SpoolCore
 import SpoolSystem
 
-// The switch that sends players past the cache.
-
 /// The reasons why players of a cache load originals by themselves.
 package struct BypassCauses: OptionSet, Sendable {
     /// The bits of the causes.
@@ -64,7 +62,7 @@ package final class CacheBypass: Sendable {
     }
 
     /// Takes the app's own switch.
-    func app(sets isBypassed: Bool) {
+    package func app(sets isBypassed: Bool) {
         change("the app set isBypassed to \(isBypassed)") { causes in
             if isBypassed { causes.insert(.app) } else { causes.subtract(.liftable) }
         }
@@ -80,18 +78,9 @@ package final class CacheBypass: Sendable {
 
     /// The reason why a player cannot play an original by itself, or nil.
     package var obstacle: OriginalObstacle? {
-        engine.configuration.originalObstacle ?? (engine.networkPolicy.playback == NetworkAccess() ? nil : .restrictedNetwork)
-    }
-}
-
-extension MediaCache {
-    /// Whether players load originals by themselves. Settable on any thread, with effect at once.
-    ///
-    /// Items that have their information go on to their end. True concerns finished downloads too.
-    /// False also ends a bypass after rescues and crashes. docs/rollout.md has the rules.
-    public var isBypassed: Bool {
-        get { !bypass.causes.isEmpty }
-        set { bypass.app(sets: newValue) }
+        let policy = engine.networkPolicy
+        let isFree = policy.playback == NetworkAccess() && !policy.isOffline
+        return engine.configuration.originalObstacle ?? (isFree ? nil : .restrictedNetwork)
     }
 }
 
@@ -110,7 +99,7 @@ package enum OriginalObstacle: String, Hashable, Sendable {
     case ownFields
     /// The app's own transport, certificates or proxy lead to the origin.
     case ownTransport
-    /// A `NetworkPolicy` refuses a network that a player would use.
+    /// A `NetworkPolicy` or an option of the reads refuses a network that a player would use.
     case restrictedNetwork
 }
 

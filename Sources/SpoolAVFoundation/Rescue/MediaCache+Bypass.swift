@@ -4,6 +4,15 @@ public import SpoolCore
 import SpoolStore
 
 extension MediaCache {
+    /// Whether players load originals by themselves. Settable on any thread, with effect at once.
+    ///
+    /// Items that have their information go on to their end. True concerns finished downloads too.
+    /// False also ends a bypass after rescues and crashes. docs/rollout.md has the rules.
+    public var isBypassed: Bool {
+        get { !bypass.causes.isEmpty }
+        set { bypass.app(sets: newValue) }
+    }
+
     /// Opens a cache, or returns one that stores nothing and is bypassed until the process ends.
     ///
     /// `openError` has the reason then, and one event reports it. A wrong key is such a reason. The
