@@ -130,7 +130,17 @@ var targets: [Target] = [
     module(
         "SpoolTestSupport", path: "Tests/Support", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool", "SpoolTesting"]),
 
+    // The cases for a real player and a real origin. A target of its own, because three hosts run
+    // them: a program, a suite of tests, and an app that somebody makes for a device. It lies among
+    // the tests, and no app takes it.
+    module(
+        "SpoolDeviceChecks", path: "Tests/DeviceChecks",
+        ["SpoolAVFoundation", "SpoolProxy", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + avFoundation
+    ),
+
     // Programs
+    .executableTarget(
+        name: "SpoolDeviceCheck", dependencies: ["SpoolDeviceChecks"], path: "Tests/DeviceCheckProgram", swiftSettings: settings),
     .executableTarget(
         name: "SpoolCommand",
         dependencies: [
@@ -186,6 +196,7 @@ var targets: [Target] = [
     .testTarget(
         name: "AppTests", dependencies: ["Rangeable", "Spool", "SpoolProxy", "SpoolTesting"], packageAccess: false,
         swiftSettings: settings),
+    tests("DeviceCheckTests", ["SpoolDeviceChecks"]),
     tests("PackageTests", []),
 ]
 
@@ -250,7 +261,8 @@ var products: [Product] = [
 
 #if !os(Linux)
 // On Linux its target stands on a test double of AVFoundation and is there for tests only.
-products.append(.library(name: "SpoolAVFoundation", targets: ["SpoolAVFoundation"]))
+products += ["SpoolAVFoundation", "SpoolDeviceChecks"].map { .library(name: $0, targets: [$0]) }
+products.append(.executable(name: "spool-device-check", targets: ["SpoolDeviceCheck"]))
 #endif
 
 // The programs go with the other tests, apart from two: the command stays beside its tests, and the
@@ -261,11 +273,12 @@ if let onlyTests {
     let names = Set(targets.filter { $0.type == .test }.map(\.name))
     precondition(!names.isDisjoint(with: kept), "SPOOL_ONLY_TESTS names no tests: \(onlyTests)")
     let companion = ["SpoolCommandTests": "SpoolCommand", "SpoolSimulationTests": "SpoolCrashTest"][onlyTests]
-    let programs: [String] = ["SpoolCommand", "SpoolBenchmarks", "SpoolCrashTest"].filter { $0 != companion }
-    let unneeded = names.subtracting(kept).union(programs).union(
+    let programs: [String] = ["SpoolCommand", "SpoolBenchmarks", "SpoolCrashTest", "SpoolDeviceCheck"].filter { $0 != companion }
+    let unneeded = names.subtracting(kept).union(programs).union(onlyTests == "DeviceCheckTests" ? [] : ["SpoolDeviceChecks"]).union(
         ["MemoryTests", "FuzzTests"].contains(onlyTests) ? ["SpoolAVFoundation", "AVFoundation"] : [])
+    let programOfProduct = ["spool": "SpoolCommand", "spool-device-check": "SpoolDeviceCheck"]
     targets.removeAll { unneeded.contains($0.name) }
-    products.removeAll { unneeded.contains($0.name) || ($0.name == "spool" && unneeded.contains("SpoolCommand")) }
+    products.removeAll { unneeded.contains(programOfProduct[$0.name] ?? $0.name) }
 }
 
 let package = Package(

@@ -24,6 +24,8 @@ enum ModuleMap {
         "SpoolTesting": ["Spool"],
         // The parts that only our own tests need.
         "SpoolTestSupport": ["SpoolTesting"],
+        "SpoolDeviceChecks": ["SpoolAVFoundation", "SpoolTesting"],
+        "SpoolDeviceCheck": ["SpoolDeviceChecks"],
         "SpoolCommand": ["SpoolDashboard", "SpoolTiers"],
         "SpoolCrashTest": ["SpoolTestSupport"],
         "SpoolBenchmarks": ["SpoolProxy", "SpoolAVFoundation", "SpoolTesting"],

@@ -36,7 +36,7 @@ NAVIGATION = [
         "docs/disk-format.md", "docs/glossary.md", "CHANGELOG.md"]),
     ("Explanation", [
         "ARCHITECTURE.md", "docs/guarantees.md", "docs/security.md", "docs/freshness.md", "docs/read-ahead.md", "docs/eviction.md",
-        "docs/performance.md", "docs/scaling.md", "docs/comparison.md", "docs/not-proved.md", "CONTRIBUTING.md"]),
+        "docs/performance.md", "docs/scaling.md", "docs/comparison.md", "docs/device-check.md", "CONTRIBUTING.md"]),
 ]
 PAGES = ["docs/README.md", "docs/start/README.md", "docs/lab/where-time-goes.md", "docs/traces/README.md", "Benchmarks/README.md",
          "E2E/README.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]

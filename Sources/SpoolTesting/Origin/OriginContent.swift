@@ -6,15 +6,33 @@
 public struct OriginContent: Hashable, Sendable {
     /// The seed of the bytes.
     public var seed: UInt64
+    /// The bytes of a real file at the front. Made-up bytes follow them.
+    private let front: [UInt8]
 
     /// Creates content from a seed.
     public init(seed: UInt64) {
+        self.init(front: [], seed: seed)
+    }
+
+    /// Creates content that begins with `front`, for example a file or the head of one. The bytes
+    /// behind it come from the seed.
+    ///
+    /// Two contents with one seed must have one front: they count as the same version.
+    public init(front: [UInt8], seed: UInt64) {
+        self.front = front
         self.seed = seed
     }
+
+    /// Compares the seeds.
+    public static func == (left: Self, right: Self) -> Bool { left.seed == right.seed }
+
+    /// Hashes the seed.
+    public func hash(into hasher: inout Hasher) { hasher.combine(seed) }
 
     /// Returns the byte at `offset`, which must be at least 0.
     public func byte(at offset: Int64) -> UInt8 {
         precondition(offset >= 0, "no byte lies before the first: \(offset)")
+        if offset < front.count { return front[Int(offset)] }
         return UInt8(truncatingIfNeeded: word(offset >> 3) >> (UInt64(offset & 7) * 8))
     }
 
@@ -22,7 +40,7 @@ public struct OriginContent: Hashable, Sendable {
     public func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) {
         precondition(offset >= 0, "no byte lies before the first: \(offset)")
         var index = 0
-        while index < buffer.count, (offset + Int64(index)) & 7 != 0 {
+        while index < buffer.count, isSingle(offset + Int64(index)) {
             buffer[index] = byte(at: offset + Int64(index))
             index += 1
         }
@@ -42,7 +60,7 @@ public struct OriginContent: Hashable, Sendable {
     /// nil if all are equal.
     public func firstDifference(in bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int? {
         var index = 0
-        while index < bytes.count, (offset + Int64(index)) & 7 != 0 {
+        while index < bytes.count, isSingle(offset + Int64(index)) {
             if bytes[index] != byte(at: offset + Int64(index)) { return index }
             index += 1
         }
@@ -61,6 +79,9 @@ public struct OriginContent: Hashable, Sendable {
             filled = count
         }
     }
+
+    /// Whether the byte at `offset` is not the first of a word of made-up bytes.
+    private func isSingle(_ offset: Int64) -> Bool { offset < front.count || offset & 7 != 0 }
 
     /// Returns eight bytes of the content. It mixes an odd multiple of the index until each bit of
     /// it reaches each bit of the word.

@@ -65,3 +65,6 @@ extension Publisher {
         receiveRequest: ((Subscribers.Demand) -> Void)? = nil
     ) -> AnyPublisher<Output, Failure> { fatalError("declaration") }
 }
+extension Publisher where Failure == Never {
+    public func sink(receiveValue: @escaping (Output) -> Void) -> AnyCancellable { fatalError("declaration") }
+}

@@ -50,6 +50,7 @@ public struct Data: Hashable, Sendable, RandomAccessCollection, MutableCollectio
     public mutating func withUnsafeMutableBytes<R>(_ body: (UnsafeMutableRawBufferPointer) throws -> R) rethrows -> R {
         fatalError("declaration")
     }
+    public init(contentsOf url: URL) throws {}
     public func write(to url: URL) throws {}
     public func base64EncodedString() -> String { "" }
 }
@@ -93,6 +94,7 @@ public struct URL: Hashable, Sendable, CustomStringConvertible {
     public var lastPathComponent: String { "" }
     public var isFileURL: Bool { false }
     public func appendingPathComponent(_ component: String) -> URL { self }
+    public func deletingLastPathComponent() -> URL { self }
     public mutating func deleteLastPathComponent() {}
     public mutating func setResourceValues(_ values: URLResourceValues) throws {}
 }

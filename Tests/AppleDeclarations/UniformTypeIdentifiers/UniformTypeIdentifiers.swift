@@ -5,5 +5,6 @@ public struct UTType: Hashable, Sendable {
     public var identifier: String { fatalError("declaration") }
     public func conforms(to type: UTType) -> Bool { fatalError("declaration") }
     public static var data: UTType { fatalError("declaration") }
+    public static var mpeg4Movie: UTType { fatalError("declaration") }
     public static var audiovisualContent: UTType { fatalError("declaration") }
 }
