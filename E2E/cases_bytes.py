@@ -28,6 +28,33 @@ def _(t):
     expect_equal(len(t.origin.requests(mark)), 1, "origin requests after the second play")
 
 
+@case("where the origin demands a check, a play sends one without a body; offline none", is_about_cache=True)
+def _(t):
+    proxy, file = t.proxy(), t.media["faststart.mp4"]
+    forms = {"no-cache": 1, "max-age-0": 1, "short": 1, "expired": 1, "none": 0}
+
+    def play(form, place):
+        for fields in ({}, {"Range": "bytes=1000-1999"}, {"Range": "bytes=0-"}):
+            wanted = file.read(1000, 2000) if "1000" in str(fields) else file.read()
+            expect(request(proxy, f"demand/{form}/{file.name}", headers=fields).body == wanted, f"{form}: the bytes differ {place}")
+
+    for form in forms:
+        play(form, "at first")
+    # A new process begins new plays.
+    expect_equal(proxy.stop(), 0, "exit code")
+    proxy.restart()
+    for form, count in forms.items():
+        mark = t.origin.mark()
+        play(form, "in the second play")
+        asked = t.origin.requests(mark)
+        expect_equal([(r.status, r.sent) for r in asked], [(304, 0)] * count, f"{form}: status and bytes of the origin's answers")
+    expect_equal(proxy.stop(), 0, "exit code")
+    t.origin.stop()
+    proxy.restart()
+    for form in forms:
+        play(form, "offline")
+
+
 @case("a first request in the middle makes one origin request", is_about_cache=True)
 def _(t):
     proxy, file = t.proxy(), t.media["faststart.mp4"]

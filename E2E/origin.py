@@ -62,6 +62,12 @@ http {{
         location /own/ {{ alias {directory}/own/; }}
         location /paced/ {{ alias {root}/; limit_rate {pace}; }}
         location /brisk/ {{ alias {root}/; limit_rate {brisk}; }}
+        # Files whose origin demands a check of stored bytes.
+        location /demand/no-cache/ {{ alias {root}/; add_header Cache-Control "no-cache"; }}
+        location /demand/max-age-0/ {{ alias {root}/; add_header Cache-Control "max-age=0, must-revalidate"; }}
+        location /demand/short/ {{ alias {root}/; add_header Cache-Control "max-age=59"; }}
+        location /demand/expired/ {{ alias {root}/; add_header Expires "Thu, 01 Jan 1970 00:00:01 GMT"; }}
+        location /demand/none/ {{ alias {root}/; }}
         location /typed/octet-stream/ {{ alias {root}/; types {{ }} default_type application/octet-stream; }}
         location /typed/plain/ {{ alias {root}/; types {{ }} default_type text/plain; }}
         location /typed/none/ {{ alias {root}/; types {{ }} default_type ""; }}

@@ -40,6 +40,8 @@ public struct ReadOptions: Sendable {
     package var suffix: Int64?
     /// Whether the resource is known to be a manifest. It changes while it is played.
     package var isManifest = false
+    /// The place of the resource in a presentation that the door follows.
+    package var part: PresentationPart?
     /// Whether the origin may hold the answer back until its content exists.
     package var isHeldBack = false
     /// Whether redirects of the origin are followed. If not, a redirect is a response.

@@ -9,6 +9,8 @@ package struct ManifestContents: Hashable, Sendable {
     package var variables: [String: String] = [:]
     /// The rules for storing this manifest.
     package var lifetime = ManifestLifetime.byHTTP
+    /// The number of the first segment of a media playlist, or nil where none is stated.
+    package var mediaSequence: Int64?
 
     /// Creates contents without references.
     package init(_ kind: ManifestKind) {

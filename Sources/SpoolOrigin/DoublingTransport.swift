@@ -37,11 +37,14 @@ package final class DoublingTransport: Transport {
     package func close() { base.close() }
 }
 
-/// The rules of a request that may be sent twice. The first answer wins. Both attempts are the same
-/// request, so the error of one counts only if the other one has no answer either.
+/// The rules of a request that may be sent twice. The first success or redirect wins. A refusal of the
+/// second request may be caused by the first one, which occupies the origin's only place. So it, and
+/// an error of either, counts only if the other one has no answer either.
 private struct Doubling: AttemptPolicy {
     let start: AttemptStart
     private var isDoubled = false
+    /// The refusal of the second request while the first one is pending.
+    private var refusal: ResponseHead?
 
     init(start: @escaping AttemptStart) { self.start = start }
 
@@ -51,9 +54,13 @@ private struct Doubling: AttemptPolicy {
         return AttemptStep(.start(start), reportsLateness: true)
     }
 
-    func headReceived(_ head: ResponseHead, of attempt: Int, others: Set<Int>) -> AttemptStep { AttemptStep(.pass(head)) }
+    mutating func headReceived(_ head: ResponseHead, of attempt: Int, others: Set<Int>) -> AttemptStep {
+        guard attempt > 0, !others.isEmpty, head.status >= 400 else { return AttemptStep(.pass(head)) }
+        refusal = head
+        return AttemptStep(.drop)
+    }
 
     func ended(_ end: TransferEnd, of attempt: Int, others: Set<Int>) -> AttemptStep {
-        others.isEmpty ? AttemptStep(.finish(end)) : .wait
+        others.isEmpty ? AttemptStep(.finish(refusal.map { .failed(.status($0)) } ?? end)) : .wait
     }
 }

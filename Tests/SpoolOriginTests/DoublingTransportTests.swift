@@ -65,6 +65,25 @@ import Testing
         #expect(receiver.words == ["late", "200", "bytes", "complete"])
     }
 
+    @Test func `a refusal of the second request waits for the first one`() {
+        _ = start()
+        time.advance(by: .seconds(8))
+        base.answer(1, 503)
+        #expect(base.cancelled == [1] && receiver.words == ["late"])
+        base.end(1, .cancelled)
+        base.answer(0)
+        base.end(0, .complete)
+        #expect(receiver.words == ["late", "200", "complete"])
+    }
+
+    @Test func `a refusal of the second request is the end if the first one fails`() {
+        _ = start()
+        time.advance(by: .seconds(8))
+        base.answer(1, 503)
+        base.end(0, .failed(.timeout("0")))
+        #expect(receiver.words == ["late", "failed"])
+    }
+
     @Test func `one failure of two is none`() {
         _ = start()
         time.advance(by: .seconds(8))

@@ -90,7 +90,7 @@ import Testing
         for (type, count) in [("video/mp4", 1), ("application/vnd.apple.mpegurl", 2)] {
             var film = VirtualResource.film("list")
             film.contentType = type
-            film.fields = ["Cache-Control": "max-age=1"]
+            film.fields = ["Cache-Control": "max-age=60"]
             let world = try ProxyWorld([film], time: time)
             defer { world.stop() }
             #expect(try world.get(film.target).body == film.allBytes)

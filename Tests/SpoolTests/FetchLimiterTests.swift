@@ -27,6 +27,7 @@ import Testing
         func hold(_ hold: FetchScheduler.Hold) { notes.withLock { $0.append("\(name): \(hold.refusal.map { "\($0)" } ?? "goes on")") } }
         func giveUp() { notes.withLock { $0.append("\(name): given up") } }
 
+        func stopIfUnneeded() -> Bool { false }
         func stopIfIdle() -> Bool {
             guard state.withLock({ $0.isIdle }) else { return false }
             onStop()

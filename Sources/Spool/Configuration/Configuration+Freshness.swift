@@ -5,7 +5,7 @@ extension Configuration {
     public struct Freshness: Sendable {
         /// Which responses are stored, and when stored bytes are used without asking the origin.
         /// `ReadOptions.cachePolicy` overrides the second part for one reader.
-        public var policy = CachePolicy.preferStored
+        public var policy = CachePolicy.explicit
         /// Whether several users share the stored bytes. If true, `private` responses and responses
         /// to requests with credentials are not stored, and `s-maxage` counts (RFC 9111 §3). The
         /// default is false.
@@ -27,6 +27,11 @@ extension Configuration {
     /// preferred otherwise.
     package func policy(for url: MediaURL, _ asked: CachePolicy?) -> CachePolicy {
         let policy = asked ?? freshness.policy
-        return policy == .preferStored && playlistExtensions.contains(pathExtension(url: url.text)) ? .standard : policy
+        return policy.leavesPlaylists && playlistExtensions.contains(pathExtension(url: url.text)) ? .standard : policy
     }
+}
+
+extension CachePolicy {
+    /// Whether a playlist follows its server's rules instead of this policy.
+    var leavesPlaylists: Bool { self == .preferStored || self == .explicit }
 }

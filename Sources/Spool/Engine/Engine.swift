@@ -59,6 +59,7 @@ final class Engine: Sendable {
     private let names = Locked<(pseudonyms: Pseudonyms?, areInVia: Bool)>((nil, false))
     /// The networks that the clients of doors can reach.
     let bounds = OriginBounds()
+    private let hostAnswers = Locked(HostAnswers())
     /// The callers that wait for the end of `close`. Nil once the cache is closed.
     private let waitingForClose = Locked<[@Sendable () -> Void]?>([])
 
@@ -233,7 +234,8 @@ final class Engine: Sendable {
             storeFailed: { [weak self] in self?.storeFailed() },
             makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } },
             via: names.withLock { $0.areInVia ? $0.pseudonyms : nil },
-            bounds: bounds, downloadKeys: downloadKeys, downloadReplaced: { [downloads] in downloads.replaced($0) })
+            bounds: bounds, hostAnswers: hostAnswers, downloadKeys: downloadKeys,
+            downloadReplaced: { [downloads] in downloads.replaced($0) })
     }
 
     /// Passes an event to every sink. Callable on any thread, outside every lock.

@@ -65,10 +65,14 @@ struct FetchDriver {
             guard !intake.isCancelled else { return nil }
             intake.requestTime = session.shared.environment.time.wallNow
             intake.isStarted = true
+            intake.sentAt = session.now
             intake.retries = state.machine.failuresInARow
             state.machine.sent(intake.id, isForOneUser: intake.client?.selection.hasCredentials == true)
             var request = session.request(of: intake, state)
             request.priority = state.demand.priority
+            // A reader sends at most three requests before a status is passed on. The repetition in the
+            // client's own form was sent before.
+            request.clientRange = state.owesOneConnection ? nil : intake.ask.client
             request.wait(intake.asker.patience, isBrief: intake.ask.isBrief || state.demand.priority < .playing)
             return request
         }
@@ -77,7 +81,6 @@ struct FetchDriver {
         if let site = intake.ask.site { request.fields[.origin] = site }
         request.reach = session.shared.bounds.current
         request.decodesContent = playlistExtensions.contains(pathExtension(url: request.url))
-        request.clientRange = intake.ask.client
         request.isWindow = intake.ask.isWindow
         // A manifest is read as a whole, and some servers count the bytes of its ranges wrong.
         if !request.decodesContent || intake.ask.lower > 0 || intake.ask.upper != nil { addRange(of: intake.ask, to: &request.fields) }
@@ -119,10 +122,10 @@ struct FetchDriver {
         }
     }
 
-    /// Ends a fetch if it is idle, so that another one may start.
-    func stopIfIdle(_ id: FetchID) -> Bool {
+    /// Ends a fetch so that another one may start, unless the machine answers without an action.
+    func stop(_ id: FetchID, by event: (inout SessionStateMachine, MonotonicInstant) -> [SessionAction]) -> Bool {
         session.run { state, effects in
-            let actions = state.machine.preempt(id, now: session.now)
+            let actions = event(&state.machine, session.now)
             session.apply(actions, &state, &effects)
             return !actions.isEmpty
         }
@@ -151,12 +154,19 @@ struct FetchDriver {
     }
 
     func headReceived(_ intake: FetchIntake, _ head: ResponseHead) {
+        noteAnswer(intake)
+        if Self.mayRefuseConnections.contains(head.status), asksAgain(intake, OriginError.status(head)) { return }
         let generation = session.shared.committer.makeGeneration()
         let responseTime = session.shared.environment.time.wallNow
         session.run { state, effects in
             var head = head
             head.mark = session.mark(of: head, for: intake, state)
             session.noteRefusal(head, of: intake, &state, &effects)
+            if state.owesOneConnection {
+                state.owesOneConnection = false
+                let host = session.host
+                if head.status < 400 { effects.append(.schedule { scheduler, now in scheduler.servesOneConnection(host, now: now) }) }
+            }
             let actions = state.machine.headReceived(
                 intake.id, head, requestTime: intake.requestTime, responseTime: responseTime, newGeneration: generation,
                 passReason: state.passReason ?? session.passReason(for: head, intake),
@@ -168,6 +178,29 @@ struct FetchDriver {
             noteHead(intake, &state, &effects)
             session.apply(actions, &state, &effects)
         }
+    }
+
+    /// The statuses by which origins refuse a further connection of a client.
+    private static let mayRefuseConnections: Set<Int> = [403, 429, 503, 509]
+
+    /// Ends a fetch to the same host that no reader needs, and lets the readers of a refused one ask
+    /// again.
+    private func asksAgain(_ intake: FetchIntake, _ error: OriginError) -> Bool {
+        guard error.askedDelay == nil, session.state.withLock({ $0.machine.mayAskAgain(intake.id) }),
+            session.shared.limiter.endUnneeded(at: session.host)
+        else { return false }
+        session.run { state, effects in
+            state.owesOneConnection = true
+            session.apply(state.machine.refusedBesideOwn(intake.id, error, now: session.now), &state, &effects)
+        }
+        return true
+    }
+
+    private func noteAnswer(_ intake: FetchIntake) {
+        let now = session.now
+        let sent = session.state.withLock { _ in intake.sentAt }
+        guard let sent else { return }
+        session.shared.hostAnswers.withLock { $0.answered(session.host, after: now - sent, now: now) }
     }
 
     /// Tells the limiter that an answer has begun. A web radio has no end, and no place of its host.

@@ -20,6 +20,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     var isCancelled = false
     /// Whether the transport was asked to start.
     var isStarted = false
+    /// The time at which the request was handed to the transport.
+    var sentAt: MonotonicInstant?
     /// Whether the last call of the transport has come.
     var isFinished = false
     /// Whether `resume` was due before the transfer was known.
@@ -73,7 +75,9 @@ extension FetchIntake: LimitedFetch {
 
     func hold(_ hold: FetchScheduler.Hold) { session.fetching.hold(self, hold) }
 
-    func stopIfIdle() -> Bool { session.fetching.stopIfIdle(id) }
+    func stopIfIdle() -> Bool { session.fetching.stop(id) { $0.preempt(id, now: $1) } }
+
+    func stopIfUnneeded() -> Bool { session.fetching.stop(id) { $0.endUnneeded(id, now: $1) } }
 
     /// A client that does not take its bytes pauses the fetch, which then is idle.
     func giveUp() {}

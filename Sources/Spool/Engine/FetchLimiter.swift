@@ -10,6 +10,8 @@ package protocol LimitedFetch: AnyObject, Sendable {
     func hold(_ hold: FetchScheduler.Hold)
     /// Ends the fetch if it is idle, and returns false if it is busy.
     func stopIfIdle() -> Bool
+    /// Ends the fetch if no reader needs it, and returns whether it did.
+    func stopIfUnneeded() -> Bool
     /// Ends the fetch, because its client has moved nothing for a minute.
     func giveUp()
     /// Returns how far the fetch has come.
@@ -78,6 +80,19 @@ package final class FetchLimiter: Sendable {
         withExtendedLifetime(dropped) {}
     }
 
+    /// Ends one running fetch to a host that no reader needs, because the host refuses another one.
+    ///
+    /// - Returns: Whether another request may succeed: there was such a fetch, or the host serves one
+    ///   connection and may not have noticed the end of the last one.
+    func endUnneeded(at host: String) -> Bool {
+        let now = time.now
+        let (fetches, servesOne) = state.withLock { state in
+            let scheduler = state.scheduler
+            return (scheduler.running(at: host).compactMap { state.fetches[$0] }, scheduler.servesOne(host, now: now))
+        }
+        return fetches.contains { $0.stopIfUnneeded() } || servesOne
+    }
+
     /// Takes an event of the scheduler.
     package func change(_ event: (inout FetchScheduler, MonotonicInstant) -> Void) {
         act { state, now in event(&state.scheduler, now) }
@@ -96,6 +111,9 @@ package final class FetchLimiter: Sendable {
 
     /// Whether the system reports that there is no network.
     var isOffline: Bool { state.withLock { $0.scheduler.conditions.isOffline } }
+
+    /// Whether the network policy permits a request with this demand now.
+    func permits(_ demand: FetchDemand) -> Bool { state.withLock { $0.scheduler.permits(demand) } }
 
     /// Whether bytes for a player are on their way, or a player waits for some.
     package var servesPlayers: Bool {

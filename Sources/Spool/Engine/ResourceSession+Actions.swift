@@ -108,7 +108,9 @@ extension ResourceSession {
         case .verify(let range, let generation): StoredBytesCheck(session: self).verify(range, of: generation)
         case .discard(let ranges, let generation): discard(ranges, of: generation)
         case .setTimer(let deadline): setTimer(deadline)
-        case .usedUnvalidated(let error): shared.record(.usedUnvalidated(key, reason: "\(error)"))
+        case .usedUnvalidated(let error):
+            if error.isTransient { shared.hostAnswers.withLock { $0.failed(host, now: now) } }
+            shared.record(.usedUnvalidated(key, reason: "\(error)"))
         case .passing(let reason): shared.record(.degradedToPassthrough(key, reason: "\(reason)"))
         case .start, .resume, .cancel, .wake, .release, .versionChanged, .pastOver, .representationUpdated, .gone, .unfinished, .forgotten,
             .ended:

@@ -28,7 +28,7 @@ extension ResourceSession {
         shared.recordReader(key, start, end)
         var request = ReaderRequest(
             start: start, end: end, wantsBytes: wantsBytes, policy: options.fetchPolicy ?? shared.configuration.fetching.policy,
-            rules: rules(of: options))
+            rules: UseRules(of: options, in: self))
         request.site = options.site
         request.endsSoon = options.endsSoon
         request.takesAnyStatus = options.takesAnyStatus
@@ -36,15 +36,6 @@ extension ResourceSession {
         request.suffix = options.suffix
         request.asks = ask.source
         return SessionReader(session: self, request, ask, options: options, wake: wake)
-    }
-
-    /// Returns the rules by which a reader with these options uses stored bytes.
-    private func rules(of options: ReadOptions) -> UseRules {
-        let policy = options.cachePolicy ?? shared.configuration.freshness.policy
-        var rules = UseRules(
-            policy: policy, mode: options.mode, isShared: shared.configuration.freshness.isShared, request: options.request)
-        rules.isManifest = options.isManifest || (policy == .preferStored && playlistExtensions.contains(pathExtension(url: url)))
-        return rules
     }
 
     /// Returns how a reader with these options has the origin asked: its URL has the signature that is

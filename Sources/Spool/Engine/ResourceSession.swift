@@ -64,6 +64,8 @@ final class ResourceSession: Sendable {
         /// The names for `Via`, if the cache belongs to a gateway.
         let via: Pseudonyms?
         let bounds: OriginBounds
+        /// How fast hosts answer.
+        let hostAnswers: Locked<HostAnswers>
         /// The keys of the list of downloads.
         let downloadKeys: DownloadKeys
         /// Called when the origin has another version of a finished download.
@@ -124,6 +126,9 @@ final class ResourceSession: Sendable {
         var asks: [ReaderID: ReaderAsk] = [:]
         /// How the origin was asked for its last answer, or is asked first.
         var lastAsk: ReaderAsk
+        /// Whether a request is repeated because another connection was in its way. If it succeeds,
+        /// the host serves one connection.
+        var owesOneConnection = false
         /// The last request that failed or was refused.
         var failedRequest: FailedRequest?
         /// Whether the session was taken out of the table. A holder of a link then needs another

@@ -59,6 +59,7 @@ package final class SessionReader: Sendable {
         transforming = (options.contentTransform ?? session.shared.configuration.contentTransform).map(Transforming.init)
         key = session.key
         id = session.run { state, effects in
+            state.machine.noteDownload(session.shared.downloadKeys.contains(session.key))
             let (id, actions) = state.machine.readerJoined(request)
             state.wakes[id] = wake
             state.asks[id] = ask
@@ -128,15 +129,22 @@ package final class SessionReader: Sendable {
         session.state.withLock { $0.machine.foundVersion(id) }
     }
 
+    /// Whether a request to the origin was made for this reader. A reader without one got stored bytes,
+    /// or shares the request of another.
+    package var hasAsked: Bool {
+        session.state.withLock { $0.machine.hasAsked(id) }
+    }
+
     /// Whether the origin was asked first whether the stored version is current.
     package var wasValidated: Bool {
         session.state.withLock { $0.machine.awaitedValidation(id) }
     }
 
-    /// Whether this reader asks the origin for bytes behind the end of the version that it found.
-    /// One reader does in ten seconds, and the others get the known end.
-    package func claimEndQuestion() -> Bool {
-        foundVersion && !wasValidated && session.state.withLock { $0.machine.claimEndQuestion(now: session.now) }
+    /// The way in which this reader asks the origin for bytes behind the end of the version that it
+    /// found. One reader does in ten seconds, and the others get nil: the known end counts.
+    package func claimEndQuestion() -> EndQuestion? {
+        guard foundVersion, !wasValidated else { return nil }
+        return session.state.withLock { $0.machine.claimEndQuestion(now: session.now) }
     }
 
     /// Whether the reader reads a page that came instead of media, which is passed on as a whole.
@@ -181,7 +189,8 @@ package final class SessionReader: Sendable {
             guard let version = state.machine.version, state.machine.foundVersion(id), !state.machine.readsOwnResponse(id) else {
                 return .none
             }
-            if ranges.isEmpty ? version.isComplete : ranges.allSatisfy(version.stored.contains) { return .complete }
+            // Bytes that are on their way to the disk count: no request follows for them.
+            if ranges.isEmpty ? state.machine.has(nil) : ranges.allSatisfy({ state.machine.has($0) }) { return .complete }
             return version.stored.isEmpty ? .none : .partial
         }
     }

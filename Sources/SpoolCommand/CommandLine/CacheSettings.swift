@@ -35,10 +35,11 @@ struct CacheSettings {
             "How much is fetched: 'while-playing' (the default), 'read-ahead=BYTES' beyond the player, also while it pauses, or the 'whole' resource."
     )
     static let freshness = Flag(
-        "freshness", takes: "RULE", words: ["prefer-stored", "standard", "store-everything"],
+        "freshness", takes: "RULE", words: ["explicit", "prefer-stored", "standard", "store-everything"],
         help:
-            "When stored bytes are used without asking the origin: 'prefer-stored' (the default), 'standard' by HTTP's caching rules "
-            + "(always with --origin, unless everything is stored), or 'store-everything', which stores even what its origin forbids to store."
+            "When stored bytes are used without asking the origin: 'explicit' (the default) for audio and video, with one check for a "
+            + "play where the origin demands it; 'prefer-stored' without any check; 'standard' by HTTP's caching rules "
+            + "(always with --origin, unless everything is stored); or 'store-everything', which stores even what its origin forbids to store."
     )
     static let certificates = Flag(
         "ca-file", takes: "FILE", environment: "SPOOL_CA_FILE",
@@ -75,7 +76,8 @@ struct CacheSettings {
         if let policy = try arguments.value(Self.policy, expected: "while-playing, read-ahead=BYTES or whole", Self.fetchPolicy) {
             configuration.fetching.policy = policy
         }
-        if let policy = try arguments.value(Self.freshness, expected: "prefer-stored, standard or store-everything", Self.cachePolicy) {
+        let policies = "explicit, prefer-stored, standard or store-everything"
+        if let policy = try arguments.value(Self.freshness, expected: policies, Self.cachePolicy) {
             configuration.freshness.policy = policy
         }
         if let bytes = try arguments.value(Self.readAhead, expected: "a size of at least 64K", Self.readAheadBytes) {
@@ -125,6 +127,7 @@ struct CacheSettings {
 
     private static func cachePolicy(_ text: String) -> CachePolicy? {
         switch text {
+        case "explicit": .explicit
         case "prefer-stored": .preferStored
         case "standard": .standard
         case "store-everything": .storeEverything

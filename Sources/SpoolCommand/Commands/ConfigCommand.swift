@@ -74,7 +74,7 @@ struct ConfigCommand: Command {
         case CacheSettings.readAhead: return "4M"
         case CacheSettings.fetchesPerHost: return "6"
         case CacheSettings.policy: return "while-playing"
-        case CacheSettings.freshness: return "prefer-stored"
+        case CacheSettings.freshness: return "explicit"
         case PatienceSettings.patience: return "60s"
         case CacheSettings.level: return "info"
         default: return flag.placeholder == nil ? "no" : "none"

@@ -5,9 +5,14 @@ public enum CachePolicy: Hashable, Sendable {
     /// Follows the rules of HTTP caching (RFC 9111): fresh responses are used, stale ones are
     /// revalidated first.
     case standard
+    /// Uses stored audio and video without asking the origin, unless the origin demands a check in
+    /// so many words: `no-cache`, a lifetime below a minute, or `must-revalidate` after the stated
+    /// lifetime. Then one conditional request confirms the bytes for one play. The play waits for
+    /// the answer for at most a second, and stored bytes serve when the origin is out of reach.
+    /// Everything else is treated as under `standard`. The default.
+    case explicit
     /// Uses stored bytes without asking the origin, as long as they are of one version. Respects
-    /// `no-store`. The default: media seldom change under one URL, and playback must not wait for
-    /// the origin. Playlists and manifests (HLS, DASH) are treated as under `standard`.
+    /// `no-store`. Playlists and manifests (HLS, DASH) are treated as under `standard`.
     case preferStored
     /// Stores everything that can be stored, whatever the response fields are, and uses it without
     /// asking the origin. Suits origins that forbid storing although their owner permits it. A

@@ -112,7 +112,7 @@ extension FetchScheduler {
             dequeue(request.id)
             hold(request.id, nil)
             let placed = runningRequests.filter { $0.host == request.host && $0.hasPlace(now: now) }
-            let isFurther = placed.count >= perHost && hasWaited(request, placed, now: now)
+            let isFurther = placed.count >= places(of: request.host, now: now) && hasWaited(request, placed, now: now)
             requests[request.id]?.run = ScheduledRequest.Run(use: SlotUse(since: now), isFurther: isFurther)
             running.append(request.id)
             pauses[request.host]?.lastStart = now
@@ -190,12 +190,12 @@ extension FetchScheduler {
         {
             return []
         }
-        let ofHost = running.filter { $0.host == request.host }
+        let ofHost = running.filter { $0.host == request.host }, perHost = places(of: request.host, now: now)
         if ofHost.count(where: { $0.isOfHost(now: now) }) / Self.mostOverPlaces >= perHost { return ofHost }
         // A request that pauses for a player keeps its place from others than players.
         let placed = ofHost.filter { $0.hasPlace(now: now) && (request.isBackground || $0.refusal == nil) }
         if placed.count >= perHost, !request.isHeldBack {
-            let isFirst = !request.isBackground && !ofHost.contains { $0.client == request.client }
+            let isFirst = !request.isBackground && !servesOne(request.host, now: now) && !ofHost.contains { $0.client == request.client }
             if !isFirst, !hasWaited(request, placed, now: now) { return placed }
         }
         guard request.isBackground, !isForwarding else { return nil }

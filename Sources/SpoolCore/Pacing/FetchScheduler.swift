@@ -54,6 +54,12 @@ package struct FetchScheduler: Sendable {
         init(_ request: ScheduledRequest) { (urgency, client, isHeldBack) = (request.urgency, request.client, request.isHeldBack) }
     }
 
+    /// The time for which a host that serves one connection gets one request at a time. The next
+    /// second request finds out whether it still does.
+    private static let oneConnectionTime = Nanoseconds.seconds(3_600)
+    /// The most hosts with one connection.
+    private static let oneConnectionHosts = 256
+
     /// The longest pause of a host: 30 s, as for a resource.
     private static let longestPause = Nanoseconds.seconds(30)
 
@@ -74,6 +80,8 @@ package struct FetchScheduler: Sendable {
     /// The waiting requests that the policy permits: those of a host in the order of submission.
     var queues: [Group: [String: [UInt64]]] = [:]
     var pauses: [String: HostPause] = [:]
+    /// The hosts that serve one connection, and until when that is believed.
+    private var oneConnection: [String: MonotonicInstant] = [:]
     /// The number of requests that yield to players.
     private var yieldingCount = 0
     private var next: UInt64 = 1
@@ -194,6 +202,22 @@ package struct FetchScheduler: Sendable {
         isChanged = true
     }
 
+    /// Notes that a host served a request only after another connection to it had ended.
+    package mutating func servesOneConnection(_ host: String, now: MonotonicInstant) {
+        if oneConnection.count >= Self.oneConnectionHosts {
+            oneConnection = oneConnection.filter { $0.value > now }
+            if oneConnection.count >= Self.oneConnectionHosts { oneConnection = [:] }
+        }
+        oneConnection[host] = now + Self.oneConnectionTime
+        isChanged = true
+    }
+
+    /// Whether a host is believed to serve one connection.
+    package func servesOne(_ host: String, now: MonotonicInstant) -> Bool { oneConnection[host].map { now < $0 } == true }
+
+    /// The number of requests that a host gets at a time.
+    func places(of host: String, now: MonotonicInstant) -> Int { servesOne(host, now: now) ? 1 : perHost }
+
     /// Takes another policy, the conditions that a monitor reports, or whether the cache is
     /// bypassed.
     package mutating func networkChanged(policy: NetworkPolicy? = nil, conditions: NetworkConditions? = nil, isBypassed: Bool? = nil) {
@@ -230,6 +254,14 @@ package struct FetchScheduler: Sendable {
     }
 
     // MARK: Reading
+
+    /// The running requests to a host, in the order in which they started.
+    package func running(at host: String) -> [UInt64] { running.filter { requests[$0]?.host == host } }
+
+    /// Whether the network policy permits a request with this demand under the present conditions.
+    package func permits(_ demand: FetchDemand) -> Bool {
+        !conditions.isOffline && demand.access(under: policy).refusal(under: conditions) == nil
+    }
 
     /// The number of requests that wait.
     package var waitingCount: Int { requests.count - running.count }

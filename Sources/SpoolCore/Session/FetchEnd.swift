@@ -56,6 +56,30 @@ struct FetchEnd {
         }
     }
 
+    // MARK: Refusals of a second connection
+
+    /// Whether readers wait for `fetch` that have no byte and have survived no failure.
+    static func mayAskAgain(_ fetch: FetchState, _ session: SessionState) -> Bool {
+        fetch.isRequested && !fetch.isValidation
+            && session.readers.contains { reader in
+                FetchEnd(id: fetch.id, error: nil).concerns(fetch, reader, session.version) && reader.patience.failures == 0
+                    && !reader.patience.hasProgress
+            }
+    }
+
+    /// Ends the fetch, and lets its readers ask again after the shortest pause.
+    func askAgain(in session: inout SessionState, now: MonotonicInstant) -> [SessionAction] {
+        guard let error, let index = session.index(of: id) else { return [] }
+        let fetch = session.fetches[index]
+        drain(index, &session)
+        session.backOff(after: error, now: now)
+        for reader in session.readers.indices where concerns(fetch, session.readers[reader], session.version) {
+            session.readers[reader].patience.failures += 1
+            if session.readers[reader].isBound(to: id) { session.readers[reader].unbind(session.version) }
+        }
+        return [.ended(id, error)] + session.releaseRelays() + session.replan(now: now)
+    }
+
     /// Whether the reader depends on the fetch that failed.
     private func concerns(_ fetch: FetchState, _ reader: ReaderState, _ version: SessionVersion?) -> Bool {
         guard reader.failure == nil, reader.isAsking(in: version) else { return false }
@@ -123,6 +147,7 @@ struct FetchEnd {
                 if session.ledger.serves(after: error), session.readers[index].mayDoWithoutOrigin {
                     actions.append(.usedUnvalidated(error))
                     session.trust(index)
+                    session.play.giveUp()
                 } else {
                     session.readers[index].failure = .origin(error)
                 }

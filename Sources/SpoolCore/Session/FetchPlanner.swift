@@ -331,7 +331,8 @@ enum FetchPlanner {
         let blocked = session.fetches.compactMap { fetch -> MonotonicInstant? in
             if case .since(let start) = fetch.blocking { start + limits.relayPatience } else { nil }
         }.min()
-        return [lingering, session.backOff.retryAt, blocked].compactMap { $0 }.min()
+        let questions = session.readers.compactMap { $0.awaitsOrigin && $0.failure == nil ? $0.questionEnds : nil }.min()
+        return [lingering, session.backOff.retryAt, blocked, questions].compactMap { $0 }.min()
     }
 
     /// Whether a running fetch of the version goes on to bring the reader's whole window, so that

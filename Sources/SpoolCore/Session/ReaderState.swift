@@ -49,6 +49,8 @@ package struct ReaderState: Hashable, Sendable {
     /// Whether the origin had to be asked for the version: none was known when the reader came, or
     /// another one was.
     package var awaitedVersion = false
+    /// Whether a request to the origin was made for it.
+    var hasAsked = false
     /// Whether it has waited at any time for the origin to confirm or replace the version.
     package var awaitedOrigin = false
     /// The stored bytes that it received last and may still be sending.
@@ -58,6 +60,10 @@ package struct ReaderState: Hashable, Sendable {
     package let takesAnyStatus: Bool
     /// Whether its client named no range.
     package let asksWhole: Bool
+    /// Whether it began with the first byte of the resource.
+    let beginsAtZero: Bool
+    /// The time at which it goes on with the stored version, if the origin has not answered.
+    var questionEnds: MonotonicInstant?
     /// The number of last bytes that it reads, until its response and so their position is known.
     /// Meanwhile it has no window.
     package var suffix: Int64?
@@ -78,6 +84,7 @@ package struct ReaderState: Hashable, Sendable {
         wantsBytes = request.wantsBytes
         takesAnyStatus = request.takesAnyStatus
         asksWhole = request.asksWhole
+        beginsAtZero = request.start == 0 && request.suffix == nil
         suffix = request.suffix
         patience.endsSoon = request.endsSoon
     }

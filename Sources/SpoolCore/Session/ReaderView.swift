@@ -32,10 +32,14 @@ enum ReaderView {
 
     /// Whether every byte of the version is stored or in the memory of a fetch.
     static func hasWhole(_ version: SessionVersion, _ session: SessionState) -> Bool {
-        guard let length = version.representation.length else { return false }
-        var position: Int64 = 0
-        while position < length {
-            if let run = version.stored.prefix(from: position, upTo: length) {
+        version.representation.length.map { has(0, upTo: $0, version, session) } ?? false
+    }
+
+    /// Whether every byte of `[lower, upper)` is stored or in the memory of a fetch of the version.
+    static func has(_ lower: Int64, upTo upper: Int64, _ version: SessionVersion, _ session: SessionState) -> Bool {
+        var position = lower
+        while position < upper {
+            if let run = version.stored.prefix(from: position, upTo: upper) {
                 position = run.upperBound
                 continue
             }

@@ -48,6 +48,7 @@ extension ReceivedHead {
             if fetch.isValidation, session.ledger.serves(after: error), reader.mayDoWithoutOrigin {
                 actions.append(.usedUnvalidated(error))
                 session.trust(index)
+                session.play.giveUp()
             } else if isConcerned {
                 session.readers[index].failure = .origin(error)
             }

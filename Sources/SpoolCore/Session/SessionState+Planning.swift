@@ -35,10 +35,9 @@ extension SessionState {
             if case .since(let start) = fetches[index].blocking, now - start >= limits.relayPatience { fetches[index].blocking = .overdue }
         }
         let linger = limits.linger
-        let actions = cancelFetches { fetch in
-            fetch.lingersSince.map { now - $0 >= linger } == true
-        }
-        return actions + replan(now: now) + wakeReaders()
+        let actions = cancelFetches { fetch in fetch.lingersSince.map { now - $0 >= linger } == true }
+        let questions = PlayRecord.endQuestions(&self, now: now)
+        return actions + questions + replan(now: now) + wakeReaders()
     }
 
     // MARK: Starting
@@ -65,7 +64,7 @@ extension SessionState {
             id: makeFetchID(), purpose: .validation(of: version.generation, namedEnd: request.upper), lower: request.lower,
             upper: request.lower, asks: request.reader?.asks ?? ledger.asks, site: site, askedBy: request.reader?.id, startedAt: now)
         fetch.asksEnd = request.asksEnd
-        fetches.append(fetch)
+        add(fetch)
         var ask = OriginAsk(
             lower: request.lower, upper: request.upper,
             ifRange: request.asksEnd ? version.representation.validator.ifRangeValue : nil,
@@ -124,7 +123,7 @@ extension SessionState {
         fetch.suffix = request.suffix
         fetch.isRelay = version != nil && (!request.stores || !FetchPlanner.mayStore(self, from: request.lower))
         fetch.isOwn = isOwn
-        fetches.append(fetch)
+        add(fetch)
         var asked = request.upper
         if let length = version?.representation.length, asked == length { asked = nil }
         var ask = OriginAsk(
@@ -136,6 +135,11 @@ extension SessionState {
         ask.site = request.reader?.site
         ask.isBrief = request.reader == nil
         return [.start(fetch.id, ask)]
+    }
+
+    private mutating func add(_ fetch: FetchState) {
+        fetches.append(fetch)
+        if let index = fetch.askedBy.flatMap({ index(of: $0) }) { readers[index].hasAsked = true }
     }
 
     // MARK: Own responses
@@ -212,14 +216,5 @@ extension SessionState {
             actions += wakeReaders() + replan(now: now)
         }
         return actions
-    }
-
-    /// Ends a fetch that is paused or lingers, because the limiter needs its slot. Its reader, if
-    /// it has one, starts another fetch when it needs bytes.
-    mutating func preempt(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
-        guard FetchPlanner.isIdle(id, self), let fetch = fetches.first(where: { $0.id == id }),
-            !readers.contains(where: { $0.isWaiting(for: fetch) })
-        else { return [] }
-        return endFetches([id]) + replan(now: now)
     }
 }

@@ -152,6 +152,7 @@ extension SessionState {
     /// Removes the reader.
     mutating func remove(_ index: Int, explicitly: Bool, now: MonotonicInstant) -> [SessionAction] {
         let reader = readers.remove(at: index)
+        if readers.isEmpty { play.readersLeft(now: now) }
         let past = PastVersions.drop(from: &self)
         if !past.isEmpty { return past + replan(now: now) }
         if fetches.isEmpty, ledger.version?.isComplete == true, !ledger.owesRevalidation { return [] }

@@ -119,18 +119,20 @@ extension SessionState {
         if ledger.isSettled(for: reader) { return trust(index) }
         guard !reader.awaitsOrigin else { return false }
         let selection = ledger.selection(of: version, for: reader.asks.fields, site: reader.site)
-        switch selection == .matches ? reader.rules.use(of: version.representation, now: wallNow) : .revalidate {
+        let use = selection == .matches ? PlayRecord.use(of: version, by: reader, &self, wallNow: wallNow, now: now) : .revalidate
+        switch use {
         case .use: return trust(index)
         case .useAndRevalidate:
             ledger.owesRevalidation = true
             return trust(index)
-        case .revalidate:
+        case .confirm, .confirmForPlay, .revalidate:
             let mayDoWithout = selection != .differs && reader.rules.mayUseUnvalidated(version.representation, now: wallNow)
             // A reader of stored bytes only may not cause a request, and during back-off no other
             // reader causes one. Both use the version unconfirmed if their rules permit it.
             if mayDoWithout, reader.onlyStored || !backOff.mayTry(now: now) { return trust(index) }
             if reader.onlyStored { readers[index].failure = .notStored }
             readers[index].validation = .awaitsOrigin(mayDoWithout: mayDoWithout)
+            if use != .revalidate, mayDoWithout, let wait = reader.rules.longestQuestion { readers[index].questionEnds = now + wait }
             readers[index].awaitedOrigin = true
             return false
         }

@@ -21,6 +21,8 @@ struct SessionState: Sendable {
     var goal: ByteRange?
     /// Whether a request changed the resource at the origin while the index was being read.
     var owesInvalidation = false
+    /// The present play.
+    var play = PlayRecord()
     /// The pauses between failed requests.
     var backOff = BackOff()
     /// The experience with the origin.

@@ -196,6 +196,9 @@ package struct SessionStateMachine: Sendable {
     /// them.
     package mutating func revoke(_ client: ClientSelection) -> [SessionAction] { state.ledger.changeMark { $0.revoke(client) } }
 
+    /// Sets whether the resource is in the list of downloads.
+    package mutating func noteDownload(_ isDownload: Bool) { state.ledger.isDownload = isDownload }
+
     // MARK: Cookies and sources
 
     /// Removes and returns the cookies that the origin set in the response to this reader's
@@ -210,11 +213,22 @@ package struct SessionStateMachine: Sendable {
     /// Whether the reader's version was known without an origin request.
     package func foundVersion(_ id: ReaderID) -> Bool { state.reader(id)?.awaitedVersion == false }
 
+    /// Whether a request to the origin was made for this reader.
+    package func hasAsked(_ id: ReaderID) -> Bool { state.reader(id)?.hasAsked == true }
+
+    /// Whether every byte of `range` is stored or in memory; nil stands for the whole resource.
+    package func has(_ range: ByteRange?) -> Bool {
+        guard let version else { return false }
+        guard let range else { return ReaderView.hasWhole(version, state) }
+        return ReaderView.has(range.lowerBound, upTo: range.upperBound, version, state)
+    }
+
     /// Whether the reader waited for the origin to confirm the stored version.
     package func awaitedValidation(_ id: ReaderID) -> Bool { state.reader(id)?.awaitedOrigin == true }
 
-    /// Whether a reader beyond the end of the stored version asks the origin before the end counts.
-    package mutating func claimEndQuestion(now: MonotonicInstant) -> Bool { state.ledger.claimEndQuestion(now: now) }
+    /// The way in which a reader beyond the end of the stored version asks the origin before the end
+    /// counts, or nil if it does not.
+    package mutating func claimEndQuestion(now: MonotonicInstant) -> EndQuestion? { state.ledger.claimEndQuestion(now: now) }
 
     /// The version with this generation, if readers go on with it although it is not current any
     /// more.
@@ -349,7 +363,31 @@ package struct SessionStateMachine: Sendable {
 
     /// Ends a fetch that is paused or lingers, because the limiter needs its slot. Its reader, if
     /// it has one, starts another fetch when it needs bytes.
-    package mutating func preempt(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] { state.preempt(id, now: now) }
+    package mutating func preempt(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
+        guard FetchPlanner.isIdle(id, state), let fetch = fetches.first(where: { $0.id == id }),
+            !readers.contains(where: { $0.isWaiting(for: fetch) })
+        else { return [] }
+        return state.endFetches([id]) + state.replan(now: now)
+    }
+
+    /// Ends a fetch that no reader needs, because its host refuses a further connection. Does nothing
+    /// if a reader needs the fetch.
+    package mutating func endUnneeded(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
+        guard fetches.contains(where: { $0.id == id && $0.lingersSince != nil && !$0.isDraining }) else { return [] }
+        return state.endFetches([id]) + state.replan(now: now)
+    }
+
+    /// Whether readers without a byte wait for this fetch, so that a refusal that another connection
+    /// of this cache caused may be followed by a second request.
+    package func mayAskAgain(_ id: FetchID) -> Bool {
+        fetches.first { $0.id == id }.map { FetchEnd.mayAskAgain($0, state) } ?? false
+    }
+
+    /// Lets the readers of a refused fetch ask again after a pause, because a connection of this
+    /// cache caused the refusal, and has ended.
+    package mutating func refusedBesideOwn(_ id: FetchID, _ error: OriginError, now: MonotonicInstant) -> [SessionAction] {
+        FetchEnd(id: id, error: error).askAgain(in: &state, now: now) + [.cancel(id)]
+    }
 
     // MARK: The store
 

@@ -125,17 +125,15 @@ struct VersionLedger: Sendable {
         return length
     }
 
-    /// Whether a reader beyond the end of the version asks the origin for more bytes. The first one
-    /// does, and further ones within `endQuestionPause` get the known end.
-    mutating func claimEndQuestion(now: MonotonicInstant) -> Bool {
-        // Without a validator, the answer would be the whole resource.
+    /// The way in which a reader beyond the end of the version asks the origin for more bytes. The
+    /// first one does, and further ones within `endQuestionPause` get the known end.
+    mutating func claimEndQuestion(now: MonotonicInstant) -> EndQuestion? {
         guard let version, version.representation.length != nil, !isFinishedDownload,
-            version.representation.revalidation != Revalidation(entityTag: nil, lastModified: nil)
-        else { return false }
-        guard !CacheControl(response: version.representation.fields, isShared: rules.isShared).immutable else { return false }
-        if let endAskedAt, now - endAskedAt < Self.endQuestionPause { return false }
+            !CacheControl(response: version.representation.fields, isShared: rules.isShared).immutable
+        else { return nil }
+        if let endAskedAt, now - endAskedAt < Self.endQuestionPause { return nil }
         endAskedAt = now
-        return true
+        return version.representation.revalidation == Revalidation(entityTag: nil, lastModified: nil) ? .own : .conditional
     }
 
     /// Many players ask behind the end at the end of each play. One question in 10 s is often enough
@@ -202,11 +200,17 @@ struct VersionLedger: Sendable {
         }
         guard let version, version.passReason == nil, selection(of: version, for: fields, site: nil) == .matches,
             !version.isRemnant || Freshness(version.representation, isShared: isShared, now: wallNow).isFresh,
-            let until = UseRules(policy: policy, isShared: isShared).usableUntil(version.representation, now: wallNow)
+            let until = hitRules(policy, isShared: isShared).usableUntil(version.representation, now: wallNow)
         else { return false }
         lease = FreshnessLease(
             generation: version.generation, revision: version.revision, policy: policy, fields: fields, from: wallNow, until: until)
         return true
+    }
+
+    private func hitRules(_ policy: CachePolicy, isShared: Bool) -> UseRules {
+        var rules = UseRules(policy: policy, isShared: isShared)
+        rules.namesMedia = self.rules.expectsMedia
+        return rules
     }
 
     /// Whether a request with these fields, on behalf of `site`, would select this response, by the
@@ -238,6 +242,15 @@ struct VersionLedger: Sendable {
         if site == nil { return varies && (version.selectedBy != nil || allowed != nil) ? .unknown : .matches }
         return version.selectedBy == nil && allowed == site ? .matches : .unknown
     }
+}
+
+/// A question about bytes behind the end of a stored version.
+package enum EndQuestion: Hashable, Sendable {
+    /// With the validator of the version.
+    case conditional
+    /// Without any validator: the range of the reader alone. A question about the version would bring
+    /// the whole resource.
+    case own
 }
 
 extension HTTPFields {

@@ -122,6 +122,8 @@ package struct HLSPlaylist {
         }
         if name.equals("EXT-X-TARGETDURATION") {
             targetDuration = Int64(value.prefix { $0 != UInt8(ascii: ".") }.trimmed.text)
+        } else if name.equals("EXT-X-MEDIA-SEQUENCE") {
+            contents.mediaSequence = Int64(value.trimmed.text)
         } else if name.equals("EXT-X-ENDLIST") {
             isEnded = true
         } else if name.equals("EXT-X-PLAYLIST-TYPE") {

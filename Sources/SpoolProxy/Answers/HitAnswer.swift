@@ -13,6 +13,8 @@ final class HitAnswer: RangeResponder {
     private let url: MediaURL
     private let policy: CachePolicy
     private let fieldRules: ResourceFields
+    private let manifests: ManifestDoor
+    private let hash: URLHash
     private var link = SessionLink()
     private var head: Head?
 
@@ -24,9 +26,15 @@ final class HitAnswer: RangeResponder {
         var isForeign: Bool
         var lines: FieldLines
         var age: ResponseAge
+        /// The arrival of the response, or its last confirmation.
+        var responseTime: Timestamp
     }
 
-    init(cache: MediaCache, key: ResourceKey, url: MediaURL, policy: CachePolicy, fields: ResourceFields) {
+    init(
+        cache: MediaCache, key: ResourceKey, url: MediaURL, policy: CachePolicy, fields: ResourceFields, manifests: ManifestDoor
+    ) {
+        self.manifests = manifests
+        hash = URLHash(url.text)
         self.cache = cache
         self.key = key
         self.url = url
@@ -60,7 +68,7 @@ final class HitAnswer: RangeResponder {
 
     private func response(to spec: RangeHeader.Spec?, mayBeForeign: Bool) -> Response? {
         guard let hit = link.hit(in: cache, key: key, url: url, spec: spec, policy: policy, max: Self.turnBytes) else { return nil }
-        guard let head = head(of: hit), mayBeForeign || !head.isForeign else {
+        guard let head = head(of: hit), mayBeForeign || !head.isForeign, !isOutdatedPart(head) else {
             hit.leave(after: 0)
             return nil
         }
@@ -68,6 +76,12 @@ final class HitAnswer: RangeResponder {
             head.lines, age: head.age.seconds(now: hit.time),
             part: spec == nil ? nil : PreparedFields.Part(hit.range, of: hit.length))
         return Response(spec == nil ? 200 : 206, prepared: fields, body: .source(HitBodySource(hit), length: hit.range.count))
+    }
+
+    /// Whether the bytes are a part of a live presentation that may mean other bytes by now.
+    private func isOutdatedPart(_ head: Head) -> Bool {
+        guard policy == .explicit, let part = manifests.part(hash), part.isLive else { return false }
+        return part.confirmedSince.map { head.responseTime < $0 } ?? true
     }
 
     /// Fields that make a request more than a plain request for bytes.
@@ -87,7 +101,9 @@ final class HitAnswer: RangeResponder {
         fields[.age] = nil
         do throws(FieldLines.InvalidField) {
             let isForeign = rules.isSite != fieldRules.isSite
-            let head = Head(version: version, isForeign: isForeign, lines: try FieldLines(fields), age: representation.age)
+            let head = Head(
+                version: version, isForeign: isForeign, lines: try FieldLines(fields), age: representation.age,
+                responseTime: representation.responseTime)
             self.head = head
             return head
         } catch {

@@ -109,6 +109,7 @@ final class OriginTunnel: TransferReceiver, LimitedFetch, BodySource, @unchecked
     func hold(_ hold: FetchScheduler.Hold) {}
 
     func stopIfIdle() -> Bool { false }
+    func stopIfUnneeded() -> Bool { false }
 
     func look(_ ticket: UInt64) -> FetchScheduler.Look {
         let (received, isPaused, sink) = state.withLock { ($0.receivedBytes, $0.isPaused, $0.asked?.sink) }

@@ -307,9 +307,12 @@ final class ResourceAnswer {
         switch honoursRange ? range?.resolve(length: length) ?? .whole : .whole {
         case .whole:
             answerWhole(reader, generation, representation)
-        case .unsatisfiable where mayHaveGrown(reader): lookAgain()
         case .unsatisfiable:
-            answerUnsatisfiable(length: length)
+            switch endQuestion(reader) {
+            case nil: answerUnsatisfiable(length: length)
+            case .conditional: lookAgain()
+            case .own: lookApart()
+            }
         case .ranges(let ranges) where ranges.count == 1:
             answerPart(reader, generation, representation, ranges[0], length)
         case .ranges(let ranges) where !reader.isCombinable && reader.coverage(of: ranges) != .complete:
@@ -403,12 +406,23 @@ final class ResourceAnswer {
         "spool-" + cache.environment.random.word()
     }
 
-    /// Whether the stored resource may be longer at its origin: a client that asks behind the end
-    /// knows more than the store. Parts of a live playlist address it by byte range while it grows,
-    /// so each of them asks.
-    private func mayHaveGrown(_ reader: SessionReader) -> Bool {
-        guard !isSecondLook, !onlyStored else { return false }
-        return reader.claimEndQuestion() || (manifests.edge(of: url.text) != nil && reader.foundVersion && !reader.wasValidated)
+    /// The question whether the stored resource is longer at its origin: a client that asks behind
+    /// the end knows more than the store. Parts of a live playlist address it by byte range while it
+    /// grows, so each of them asks.
+    private func endQuestion(_ reader: SessionReader) -> EndQuestion? {
+        guard !isSecondLook, !onlyStored, range?.specs.contains(where: { $0.first != nil }) == true else { return nil }
+        // By the rules of HTTP caching the stored length counts, unless a condition can question it.
+        let isStandard = options.cachePolicy == .standard
+        if let question = reader.claimEndQuestion(), question == .conditional || !isStandard { return question }
+        return manifests.edge(of: url.text) != nil && reader.foundVersion && !reader.wasValidated ? .conditional : nil
+    }
+
+    /// Passes the client's own range on, because nothing could tie its answer to the stored version.
+    private func lookApart() {
+        guard let route else { return lookAgain() }
+        reader?.withdraw()
+        (manifest, position) = (nil, nil)
+        found(.success(.apart(key: route.apart, unasked: nil)))
     }
 
     /// Asks the origin before a stored length counts.
@@ -483,7 +497,8 @@ final class ResourceAnswer {
         if !fieldRules.isSite { cookies = manifests.cookies(cookies, from: url, for: exchange.request) }
         let isOther = !representation.isContent && !(reader?.foundVersion != false)
         var fields = fieldRules.content(
-            of: representation, source, cookies: cookies, forwardStatus: isOther ? representation.status : nil)
+            of: representation, source, isCollapsed: coverage == .none && reader?.hasAsked == false, cookies: cookies,
+            forwardStatus: isOther ? representation.status : nil)
         fields[.age] = String(representation.currentAge(now: now()))
         return fields
     }

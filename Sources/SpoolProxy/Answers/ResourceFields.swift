@@ -27,7 +27,8 @@ struct ResourceFields: Sendable {
     /// Returns the fields of a response with content of `representation`, which these rules are
     /// for. The caller adds `Age` and `Content-Range`.
     func content(
-        of representation: Representation, _ source: CacheStatus.Source, cookies: [String] = [], forwardStatus: Int? = nil
+        of representation: Representation, _ source: CacheStatus.Source, isCollapsed: Bool = false, cookies: [String] = [],
+        forwardStatus: Int? = nil
     ) -> HTTPFields {
         var fields = site?.withLocationsHere(representation.fieldsForClient) ?? withoutPower(representation.fieldsForClient)
         if representation.isContent {
@@ -40,6 +41,7 @@ struct ResourceFields: Sendable {
         // Caches nearer to the origin come first in the list (RFC 9211 §2).
         var status = CacheStatus(source: source)
         status.forwardStatus = forwardStatus
+        status.isCollapsed = isCollapsed
         fields.append(.cacheStatus, status.fieldValue)
         return fields
     }

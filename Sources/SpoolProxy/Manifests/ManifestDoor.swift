@@ -28,6 +28,11 @@ final class ManifestDoor: Sendable {
         var mustAsk = false
         /// The last time at which children failed.
         var failedAt: Timestamp?
+        /// The version that was read last, and the arrival of the first one that replaced another.
+        var generation: GenerationID?
+        var changedAt: Timestamp?
+        /// Whether the origin sent or confirmed the version that was read last.
+        var isConfirmed = false
     }
 
     let rules: ProxyTargetRules
@@ -129,6 +134,39 @@ final class ManifestDoor: Sendable {
 
     /// Returns the place of a resource at the edge of a live playlist, or nil.
     func edge(of url: String) -> LiveEdges.Edge? { memory.withLock { $0.edges.edge(of: url) } }
+
+    /// Returns the place of a resource in a presentation whose manifest this proxy read lately, or nil.
+    func part(_ url: URLHash) -> PresentationPart? {
+        let now = wallNow()
+        return memory.withLock { memory -> PresentationPart? in
+            guard let entry = memory.memo.presentation(of: url) else { return nil }
+            guard case .byHTTP = entry.lifetime else {
+                return PresentationPart(isLive: true, confirmedSince: memory.edges.confirmedSince(entry.cause.url, now: now))
+            }
+            let note = memory.notes[entry.cause.key]
+            let since = note?.isConfirmed == true ? note?.changedAt ?? Timestamp(nanoseconds: .min) : nil
+            return PresentationPart(isLive: false, confirmedSince: since)
+        }
+    }
+
+    /// Notes that a client gets a manifest.
+    ///
+    /// - Parameter isConfirmed: Whether the origin sent or confirmed it for this answer.
+    func read(_ entry: ManifestMemo.Entry, of representation: Representation, isConfirmed: Bool) -> Note {
+        memory.withLock { memory in
+            memory.edges.followed(entry.cause.url, at: representation.responseTime, entry)
+            return memory.update(entry.cause.key) { note in
+                note.isManifest = true
+                note.lifetime = entry.lifetime
+                note.heldSince = representation.responseTime
+                if note.generation.map({ $0 != entry.cause.generation }) == true { note.changedAt = representation.responseTime }
+                note.generation = entry.cause.generation
+                note.isConfirmed = note.isConfirmed || isConfirmed
+                if isConfirmed { note.mustAsk = false }
+                return note
+            }
+        }
+    }
 
     /// Handles the failure of a resource. A signature in the manifest that names it may have
     /// expired, so the origin is asked for that manifest at its next use.
@@ -329,8 +367,8 @@ final class ManifestDoor: Sendable {
         let check = body.withUnsafeBytes { CRC32C.of($0) }
         let tag = "\"spool-\(String(cause.generation.rawValue, radix: 36))-\(String(check, radix: 36))-\(body.count)\""
         return ManifestMemo.Entry(
-            cause: cause, body: body, tag: tag, kind: contents.kind, lifetime: contents.lifetime, variables: contents.variables,
-            children: address.children,
+            cause: cause, body: body, tag: tag, kind: contents.kind, lifetime: contents.lifetime,
+            mediaSequence: contents.mediaSequence, variables: contents.variables, children: address.children,
             playlists: contents.variables.isEmpty ? [] : contents.references.firstPlaylists(ImportedVariables.childrenOfParent),
             needsPathForm: !cause.isPathForm && (!contents.kind.isHLS || HLSPlaylist.usesItsQuery(bytes)))
     }

@@ -30,6 +30,8 @@ struct ManifestMemo {
         var kind: ManifestKind
         /// The rules for storing the manifest.
         var lifetime: ManifestLifetime
+        /// The number of the first segment of a media playlist.
+        var mediaSequence: Int64?
         /// The variables that manifests below this one can import.
         var variables: [String: String]
         var children: ManifestChildren
@@ -112,6 +114,13 @@ struct ManifestMemo {
     /// - Complexity: One look-up for each of the manifests.
     func parents(of url: URLHash) -> [ResourceKey] {
         entries.indices.reversed().filter { entries[$0].children.contains(url) }.map { entries[$0].cause.key }
+    }
+
+    /// Returns the latest media playlist or MPD that names a URL.
+    ///
+    /// - Complexity: One look-up for each of the manifests.
+    func presentation(of url: URLHash) -> Entry? {
+        entries.last { $0.kind != .hlsMultivariant && $0.children.contains(url) }
     }
 }
 

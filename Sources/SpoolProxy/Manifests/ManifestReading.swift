@@ -81,6 +81,7 @@ final class ManifestReading {
     /// Changes the options of the read as the manifest needs it.
     func adjust(_ options: inout ReadOptions) {
         isOnlyStored = options.mode == .onlyStored
+        options.part = door.part(URLHash(url))
         if let edge = door.edge(of: url) {
             options.isHeldBack = edge.isAnnounced
             // A stored failure must not hide a part that exists by now.
@@ -197,12 +198,7 @@ final class ManifestReading {
     private func finish(_ entry: ManifestMemo.Entry, _ reader: SessionReader, _ representation: Representation) -> Step {
         if let path = redirect(of: representation) { return .elsewhere(path: path) }
         let isConfirmed = !reader.foundVersion || reader.wasValidated
-        let note = door.update(key) { note in
-            note.isManifest = true
-            note.lifetime = entry.lifetime
-            note.heldSince = representation.responseTime
-            if isConfirmed { note.mustAsk = false }
-        }
+        let note = door.read(entry, of: representation, isConfirmed: isConfirmed)
         if !isConfirmed, !isLastRead, isStale(note) { return again() }
         if entry.needsPathForm, let step = inPathForm { return step }
         guard isUnconfirmed(representation), [.hlsMultivariant, .mpd].contains(entry.kind) else { return .manifest(entry) }

@@ -97,7 +97,8 @@ final class ProxyRouter: Handler {
             // A manifest is never a plain hit.
             if ManifestSuspicion(contentType: nil, url: url.text) == .named { return .init(target: target, key: key, isForeign: isForeign) }
             let hits = HitAnswer(
-                cache: cache, key: key, url: url, policy: cache.configuration.policy(for: url, policy(for: url)), fields: fields(for: url))
+                cache: cache, key: key, url: url, policy: cache.configuration.policy(for: url, policy(for: url)), fields: fields(for: url),
+                manifests: manifests)
             return .init(target: target, key: key, isForeign: isForeign, hits: hits)
         }
         let meaning = isStranger ? stranger(known) : known

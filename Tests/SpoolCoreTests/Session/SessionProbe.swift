@@ -195,6 +195,12 @@ final class SessionProbe {
         return taken
     }
 
+    /// Receives a refusal that another connection of the cache caused.
+    func refuseBesideOwn(_ id: FetchID, location: SourceLocation = #_sourceLocation) {
+        let error = OriginError.status(ResponseHead(status: 403, fields: [:]))
+        take(machine.refusedBesideOwn(id, error, now: now), location)
+    }
+
     func finish(_ id: FetchID, _ error: OriginError? = nil, location: SourceLocation = #_sourceLocation) {
         take(machine.finished(id, error: error, now: now), location)
     }
@@ -238,7 +244,7 @@ final class SessionProbe {
 
 extension SessionProbe {
     /// Whether a reader behind the end asks the origin.
-    func claimsEndQuestion() -> Bool { machine.claimEndQuestion(now: now) }
+    func claimsEndQuestion() -> Bool { machine.claimEndQuestion(now: now) != nil }
 }
 
 extension OriginAsk {

@@ -14,6 +14,7 @@ extension HTTPCase {
         "9111 §5.2.1.1 | max-age of a request bounds the age | GET -> 200 {Cache-Control: max-age=60} ~ +20 GET [Cache-Control: max-age=10] -> 200",
         "9111 §5.2.1.1 | a young response satisfies max-age | GET -> 200 {Cache-Control: max-age=60} ~ +5 GET [Cache-Control: max-age=10]",
         "9111 §5.2.1.1 | max-age=0 of a request validates | GET -> 200 {Cache-Control: max-age=60 & ETag: \"a\"} ~ +1 GET [Cache-Control: max-age=0] -> revalidated",
+        "9111 §5.2.1.1 | max-age=0 of a request validates within the second of the answer | GET -> 200 {Cache-Control: max-age=60 & ETag: \"a\"} ~ GET [Cache-Control: max-age=0] -> revalidated",
         "9111 §5.2.1.1 | max-age of a request does not make a stale response fresh | GET -> 200 {Cache-Control: max-age=10} ~ +20 GET [Cache-Control: max-age=60] -> 200",
         "9111 §5.2.1.1 | Age counts for max-age of a request | GET -> 200 {Cache-Control: max-age=60 & Age: 30} ~ GET [Cache-Control: max-age=10] -> 200",
         "9111 §5.2.1.3 | min-fresh needs a rest | GET -> 200 {Cache-Control: max-age=60} ~ +20 GET [Cache-Control: min-fresh=50] -> 200",
