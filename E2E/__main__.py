@@ -13,6 +13,7 @@ import cases_access
 import cases_browser
 import cases_bucket
 import cases_bytes
+import cases_commands
 import cases_dash
 import cases_encryption
 import cases_fields
@@ -56,7 +57,7 @@ def main():
         for module in (
             cases_http, cases_network, cases_bytes, cases_players, cases_preload, cases_site, cases_streams, cases_dash, cases_live,
             cases_browser, cases_page, cases_list, cases_access, cases_fields, cases_trouble, cases_trust, cases_encryption,
-            cases_fleet, cases_fronts, cases_bucket, cases_hostile, cases_manifests)
+            cases_fleet, cases_fronts, cases_bucket, cases_hostile, cases_manifests, cases_commands)
         for case in module.CASES
         if not options.only or any(word == module.__name__ or word.lower() in case.name.lower() for word in options.only)
     ]

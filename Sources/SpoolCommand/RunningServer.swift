@@ -11,8 +11,6 @@ struct RunningServer {
     /// The address of the proxy, with a slash at its end.
     let address: String
     let token: String
-    /// Whether the server fetches any URL. Otherwise it stands for one site.
-    let isGeneral: Bool
     /// The id of its process, if `serve.json` contains it.
     var process: Int64?
 
@@ -46,8 +44,7 @@ struct RunningServer {
     private func write(to draft: String, _ system: POSIXFileSystem) throws(SystemError) {
         let file = try system.createPrivate(draft)
         let members: [(String, JSON)] = [
-            ("address", .string(address)), ("token", .string(token)), ("serves", .string(isGeneral ? "any" : "one")),
-            ("process", .integer(Int64(ProcessIdentity.processID))),
+            ("address", .string(address)), ("token", .string(token)), ("process", .integer(Int64(ProcessIdentity.processID))),
         ]
         let text = Array((JSON.object(members + (page.map { [("page", .string($0))] } ?? [])).text + "\n").utf8)
         var failure: SystemError?
@@ -83,8 +80,7 @@ struct RunningServer {
         guard let json = try? JSON(Array(text.prefix(count))), let address = json["address"]?.string, let token = json["token"]?.string
         else { return nil }
         return RunningServer(
-            address: address, token: token, isGeneral: json["serves"]?.string == "any", process: json["process"]?.integer,
-            page: json["page"]?.string)
+            address: address, token: token, process: json["process"]?.integer, page: json["page"]?.string)
     }
 
     /// The address without the path, which may begin with the players' token. It is safe for a log.
@@ -93,9 +89,11 @@ struct RunningServer {
         return "\(origin)/"
     }
 
-    /// Returns the URL by which the server fetches and stores a resource, or nil when it serves one
-    /// site only.
-    func proxied(_ url: MediaURL) -> String? { isGeneral ? address + ProxiedPath.query(url) : nil }
+    /// Returns the URL by which the server fetches and stores a resource, and sends it as its origin
+    /// does. A server of one site does so for programs, too.
+    func proxied(_ url: MediaURL) -> String {
+        "\(address)\(ProxiedPath.ownPrefix)\(ProxiedPath.programPrefix)\(token)/\(ProxiedPath.query(url))"
+    }
 
     // MARK: Commands
 

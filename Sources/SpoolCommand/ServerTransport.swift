@@ -43,10 +43,10 @@ final class ServerTransport: Transport {
     private func detour(of request: OriginRequest) -> OriginRequest? {
         let fields = request.fields
         guard request.method == "GET", request.body == nil, fields[.authorization] == nil, fields[.cookie] == nil,
-            let url = request.location.flatMap(server.proxied)
+            let location = request.location
         else { return nil }
         var asked = request
-        asked.url = url
+        asked.url = server.proxied(location)
         asked.followsRedirects = false
         // A revalidation is meant for the origin. Without `no-cache` the server could answer it
         // from stored bytes.
@@ -64,7 +64,11 @@ private struct Detour: AttemptPolicy {
     func headReceived(_ head: ResponseHead, of attempt: Int, others: Set<Int>) -> AttemptStep {
         guard attempt == 0 else { return AttemptStep(.pass(head)) }
         if let error = ProxyStatus.error(in: head.fields) { return AttemptStep(.finish(.failed(error))) }
-        return Self.isRefusal(head) ? .replace(askOrigin) : AttemptStep(.pass(head))
+        guard !Self.isRefusal(head) else { return .replace(askOrigin) }
+        var head = head
+        // The server followed the redirects.
+        head.url = head.fields[Representation.finalURLField]
+        return AttemptStep(.pass(head))
     }
 
     func ended(_ end: TransferEnd, of attempt: Int, others: Set<Int>) -> AttemptStep {

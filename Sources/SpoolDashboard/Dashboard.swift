@@ -13,6 +13,9 @@ import SpoolSystem
 package final class Dashboard: Sendable {
     private let cache: MediaCache
     private let options: DashboardOptions
+    /// The token for commands at `/_spool/api/` (POST) from programs on this machine, or nil to
+    /// disable commands.
+    private let programToken: String?
     /// Whether the proxy stands in for a site. The site's pages have the address of the status
     /// page, so their scripts could do the same as its own.
     private let isOfSite: Bool
@@ -31,6 +34,7 @@ package final class Dashboard: Sendable {
     package init(cache: MediaCache, of proxy: ProxyOptions, _ options: DashboardOptions) {
         self.cache = cache
         self.options = options
+        programToken = proxy.programToken
         listing = ResourceListing(cache)
         notices = NoticeBoard(of: cache)
         isOfSite = proxy.fixedOrigin != nil
@@ -49,7 +53,7 @@ package final class Dashboard: Sendable {
     /// Returns the pages of a proxy that starts.
     package func pages(at place: ProxyPlace) -> any OwnPages {
         let pageDoor =
-            options.commandToken == nil || isOfSite
+            programToken == nil || isOfSite
             ? nil : PageDoor(time: cache.environment.time, random: cache.environment.random, cookiePath: place.prefix + path)
         let jobs = ControlJobs()
         let events = PageEvents(cache: cache, notices: notices) { jobs.changes }
@@ -57,7 +61,7 @@ package final class Dashboard: Sendable {
             cache: cache, notices: notices, jobs: jobs, serves: { place.playPath($0) != nil }, makeLink: pageDoor.map { $0.makeLink },
             changed: { events.changed() })
         return DashboardPages(
-            listing: listing, options: options, secret: secret, control: control, pageDoor: pageDoor, place: place, traffic: traffic,
-            events: events)
+            listing: listing, options: options, secret: secret, control: control, pageDoor: pageDoor,
+            programDoor: programToken.map { ProgramDoor(control: control, token: $0) }, place: place, traffic: traffic, events: events)
     }
 }

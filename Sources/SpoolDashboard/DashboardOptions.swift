@@ -1,8 +1,5 @@
 /// The options of the pages and commands of a proxy.
 package struct DashboardOptions: Sendable {
-    /// The token for commands at `/_spool/api/` (POST) from programs on this machine, or nil to
-    /// disable commands.
-    package var commandToken: String?
     /// The tracks that the status page offers to play.
     package var demoTracks: [DemoTrack] = []
     /// The address of the switches of a demo's origin (`http://127.0.0.1:8082`), or nil. The status

@@ -45,6 +45,9 @@ public struct ProxyOptions: Sendable {
     package var connectionsPerClient: Int?
     /// The most memory of manifests for one client of the network, in bytes.
     package var manifestBytesOfClient = ManifestRoom.bytesOfClient
+    /// The secret by which programs of the same user give commands to the proxy's pages, and get
+    /// resources as origins send them. Nil disables both.
+    package var programToken: String?
     /// The listening socket that the process inherited, or nil to open one at the address.
     var inheritedListener: Int32?
 

@@ -9,6 +9,15 @@ package struct VisitSettings: Sendable {
     package var requestFields: @Sendable (_ url: String) -> HTTPFields
     /// The networks that the requests may use, or nil for all.
     package var access: NetworkAccess?
+    /// Whether the references of manifests lead through the proxy. Otherwise a manifest is a
+    /// resource like any other, and `Representation.finalURLField` names its URL behind redirects.
+    var rewritesManifests = true
+    /// The settings, for a client that reads manifests by itself.
+    var withManifestsAsTheyAre: VisitSettings {
+        var settings = self
+        settings.rewritesManifests = false
+        return settings
+    }
 
     /// Creates settings.
     package init(

@@ -84,10 +84,16 @@ struct StoreOpening {
             try fileSystem.createDirectory(layout.data)
             return try StoreLock.acquire(path: layout.lock, fileSystem: fileSystem, processID: options.processID)
         } catch {
-            // A read-only disk can still be read.
-            if error.meansReadOnly, !options.mustBeWritable { return .held(by: nil) }
+            // A read-only disk can still be read. Without an index there is nothing to read, and the
+            // reason is the error itself.
+            if error.meansReadOnly, !options.mustBeWritable, hasIndex { return .held(by: nil) }
             throw StoreError(error)
         }
+    }
+
+    /// Whether an index exists, as far as this user can see.
+    private var hasIndex: Bool {
+        do throws(SystemError) { return try fileSystem.status(layout.index) != nil } catch { return false }
     }
 
     // MARK: Reading

@@ -28,6 +28,10 @@ struct ProxiedURLTests {
         Case(given: "http://127.0.0.1:8080/https/example.com/*.mp4", meant: "https://example.com/*.mp4"),
         Case(given: "http://127.0.0.1:8080/?url=https%3A%2F%2Fexample.com%2Fa.mp4%3Fb%3Dc", meant: "https://example.com/a.mp4?b=c"),
         Case(given: "http://127.0.0.1:8080/?x=1&url=https%3A%2F%2Fexample.com%2Fa.mp4", meant: "https://example.com/a.mp4"),
+        // As it is pasted, and as a browser merges slashes.
+        Case(given: "http://127.0.0.1:8080/https://example.com/a.mp4?b=c", meant: "https://example.com/a.mp4?b=c"),
+        Case(given: "http://127.0.0.1:8080/https:/example.com/a.mp4", meant: "https://example.com/a.mp4"),
+        Case(given: "http://127.0.0.1:8080/s3cret/http://nas/a.mp4", meant: "http://nas/a.mp4"),
         // With a token.
         Case(given: "http://127.0.0.1:8080/s3cret/https/example.com/a.mp4", meant: "https://example.com/a.mp4"),
         Case(given: "http://127.0.0.1:8080/s3cret/http/nas:9000/a.mp4", meant: "http://nas:9000/a.mp4"),

@@ -7,7 +7,7 @@ import Testing
 
 /// Commands at `/_spool/api/`, for callers that can read the server's file, and for no browser.
 @Suite(.timeLimit(.minutes(20))) struct AdminAPITests {
-    private func world() throws -> ProxyWorld { try ProxyWorld(dashboard: { $0.commandToken = "command" }) }
+    private func world() throws -> ProxyWorld { try ProxyWorld(options: { $0.programToken = "command" }) }
 
     private func post(_ client: ProxyClient, _ target: String, _ fields: HTTPFields) throws -> ProxyClient.Answer {
         var fields = fields
@@ -76,7 +76,7 @@ import Testing
     @Test func `the API returns the reason why a resource is not stored`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld(
-            [film], script: { _, _ in .fields(["Cache-Control": "no-store"], .correct) }, dashboard: { $0.commandToken = "command" })
+            [film], script: { _, _ in .fields(["Cache-Control": "no-store"], .correct) }, options: { $0.programToken = "command" })
         defer { world.stop() }
         let fields: HTTPFields = ["Authorization": "Bearer command"]
         func reason() throws -> String { try post(world.connect(), "/_spool/api/not-stored?key=\(film.url)", fields).text }
@@ -88,7 +88,7 @@ import Testing
 
     @Test func `a program follows a job to its end and reads the outcome once`() throws {
         let film = VirtualResource.film()
-        let world = try ProxyWorld([film], dashboard: { $0.commandToken = "command" })
+        let world = try ProxyWorld([film], options: { $0.programToken = "command" })
         defer { world.stop() }
         let fields: HTTPFields = ["Authorization": "Bearer command"]
         #expect(try world.get(film.target).body == film.allBytes)

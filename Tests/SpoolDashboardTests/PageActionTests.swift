@@ -19,7 +19,11 @@ import Testing
 
         init(_ films: [VirtualResource] = [], isTimed: Bool = false, options: (inout ProxyOptions) -> Void = { _ in }) throws {
             world = try ProxyWorld(
-                films, time: isTimed ? time : SystemTime(), options: options, dashboard: { $0.commandToken = "command" })
+                films, time: isTimed ? time : SystemTime(),
+                options: {
+                    $0.programToken = "command"
+                    options(&$0)
+                })
         }
 
         var host: String { "127.0.0.1:\(world.port)" }

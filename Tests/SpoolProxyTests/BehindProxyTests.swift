@@ -14,7 +14,7 @@ import Testing
 
     private func world(
         _ resources: [VirtualResource], script: @escaping OriginScript = { _, _ in .correct }, isBehind: Bool = true,
-        commandToken: String? = nil, options: (inout ProxyOptions) -> Void = { _ in }
+        programToken: String? = nil, options: (inout ProxyOptions) -> Void = { _ in }
     ) throws -> ProxyWorld {
         try ProxyWorld(
             resources, script: script,
@@ -25,15 +25,15 @@ import Testing
             options: {
                 $0.token = "t0ken"
                 if isBehind { $0.fronts = FrontProxies() }
+                $0.programToken = programToken
                 options(&$0)
-            },
-            dashboard: { $0.commandToken = commandToken })
+            })
     }
 
     @Test(arguments: [true, false], ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
     func `a client of another proxy gets resources, and no page, command or private address`(isBehind: Bool, field: String) throws {
         let film = VirtualResource.film()
-        let world = try world([film], isBehind: isBehind, commandToken: "command")
+        let world = try world([film], isBehind: isBehind, programToken: "command")
         defer { world.stop() }
         let fields: HTTPFields = [HTTPFields.Name(field): "198.51.100.7"]
         #expect(try world.get("/t0ken" + film.target, fields).status == 200)

@@ -169,7 +169,7 @@ final class Engine: Sendable {
 
     /// The reason why a session that begins now stores nothing, or nil if it may store.
     private var passReason: NotStoredReason? {
-        if !store.isWritable { return .readOnlyStore }
+        if !store.isWritable { return configuration.network.tierStores() ? .storedByServer : .readOnlyStore }
         return rest.withLock { $0.isResting(now: environment.time.now) } ? .storeRests : nil
     }
 

@@ -4,16 +4,11 @@ package import SpoolSystem
 
 extension Preload {
     /// Makes a preload that has begun.
-    ///
-    /// - Parameters:
-    ///   - isStoredElsewhere: Whether the URL is that of a process that stores the bytes.
     package static func started(
         in cache: MediaCache, _ url: String, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey?,
-        priority: ReadPriority, options: ReadOptions, isStoredElsewhere: Bool = false
+        priority: ReadPriority, options: ReadOptions
     ) throws(CacheError) -> Preload {
-        let preload = try made(in: cache, url, amount, selection: beginning(variant), key: key, priority: priority, options: options) {
-            $0.isStoredElsewhere = isStoredElsewhere
-        }
+        let preload = try made(in: cache, url, amount, selection: beginning(variant), key: key, priority: priority, options: options)
         preload.begin()
         return preload
     }
@@ -65,7 +60,7 @@ extension Preload {
     static func made(
         in cache: MediaCache, _ url: String, _ amount: PreloadAmount, selection: PresentationSelection, key: ResourceKey? = nil,
         priority: ReadPriority = .prefetch, options: ReadOptions = ReadOptions(),
-        _ change: (inout ResourcePreload.Settings) -> Void
+        _ change: (inout ResourcePreload.Settings) -> Void = { _ in }
     ) throws(CacheError) -> Preload {
         var settings = ResourcePreload.Settings(cache: cache, options: options, mailbox: cache.environment.dataLanes[0])
         settings.options.priority = priority

@@ -35,8 +35,6 @@ final class ResourcePreload: Sendable {
         var subject = Preload.Subject.any
         /// Whether the resource is pinned before it is read.
         var isPinning = false
-        /// Whether another process stores the bytes, so that they are not looked for here.
-        var isStoredElsewhere = false
         /// Whether nothing evicts the bytes as long as the preload exists.
         var protects = false
         /// The questions to a list of downloads that the preload works for.
@@ -362,7 +360,8 @@ final class ResourcePreload: Sendable {
         }
         guard !isOver else { return }
         let stored = cache.storedNow(of: key) ?? ByteRangeSet()
-        if settings.isStoredElsewhere || planned.subtracting(stored).isEmpty { return finish() }
+        // The index has the bytes of another process later.
+        if cache.configuration.network.tierStores() || planned.subtracting(stored).isEmpty { return finish() }
         if let reason = missingRoom { return end(.failure(reason)) }
         guard looks < Self.maximumLooks else {
             let reason = cache.engine.liveSession(of: key)?.liveStatus.passReason.map { ": \($0)" } ?? ""

@@ -169,7 +169,9 @@ struct CacheSettings {
 
     /// Opens the store for reading and writing. When a server has the store, the cache reads it and
     /// fetches through that server.
-    func open(log: StandardErrorLog? = nil) throws -> MediaCache {
+    ///
+    /// - Parameter tellsOfOwner: Whether the log names the process that has the store.
+    func open(log: StandardErrorLog? = nil, tellsOfOwner: Bool = true) throws -> MediaCache {
         let directory = try directory()
         let server = RunningServer.announced(in: directory)
         let asksServer = Locked(false)
@@ -177,15 +179,39 @@ struct CacheSettings {
         configuration.storage.directory = directory
         configuration.log = log
         headers.apply(to: &configuration, log)
-        let isAsked = server?.isGeneral == true && headers.isEmpty
+        let isAsked = server != nil && headers.isEmpty
         if let server, isAsked {
             configuration.network.tiers.append(TierSetting { base, _ in (ServerTransport(base, server: server, isInUse: asksServer), nil) })
+            configuration.network.tierStores = { asksServer.withLock { $0 } }
         }
         let cache = try cache(configuration)
         guard !cache.store.isWritable else { return cache }
         asksServer.withLock { $0 = isAsked }
-        if let log { tell(log, of: server) }
+        if let log, tellsOfOwner { tell(log, of: server) }
         return cache
+    }
+
+    /// The pause between two looks at a store that another command has.
+    private static let waitInterval: Duration = .milliseconds(200)
+
+    /// Opens the store as `open` does, and waits as long as another command has it. That command may
+    /// store the bytes that this one is about to ask for. An interruption ends the waiting.
+    func openOrWait(log: StandardErrorLog, _ interruption: Interruption) async throws -> MediaCache {
+        let directory = try directory()
+        var hasTold = false
+        while true {
+            let cache = try open(log: log, tellsOfOwner: false)
+            guard !cache.store.isWritable, !cache.configuration.network.tierStores(), interruption.signal == nil,
+                RunningServer.announced(in: directory) == nil, let holder = StoreHolder.command(in: directory)
+            else {
+                if !cache.store.isWritable { tell(log, of: RunningServer.announced(in: directory)) }
+                return cache
+            }
+            await cache.close()
+            if !hasTold { OutputStream.error.say("spool: process \(holder), another command, has the store; waiting for its end") }
+            hasTold = true
+            try await Task.sleep(for: Self.waitInterval)
+        }
     }
 
     /// Logs which process has the store when it is not this one, and whether fetched bytes are
@@ -199,10 +225,8 @@ struct CacheSettings {
         if !headers.isEmpty {
             let flags = "\(HeaderSettings.header.spelling), \(HeaderSettings.headerFor.spelling) or \(HeaderSettings.cookies.spelling)"
             log.log(.warning, "\(owner) has the store: bytes that are fetched with \(flags) are not kept; give them to the server")
-        } else if server.isGeneral {
-            log.log(.info, "\(owner) has the store: requests go through it, and it keeps the bytes")
         } else {
-            log.log(.warning, "\(owner) has the store and serves one site only: bytes that are fetched here are not kept")
+            log.log(.info, "\(owner) has the store: requests go through it, and it keeps the bytes")
         }
     }
 

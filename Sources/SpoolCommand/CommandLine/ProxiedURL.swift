@@ -9,7 +9,8 @@ package enum ProxiedURL {
     /// Returns the URL that a proxied URL stands for, or nil when `url` is not one.
     ///
     /// A proxied URL has a loopback address or `localhost` as its host. Its form is
-    /// `/[token/]scheme/authority/path?query` or `/[token/]?url=<percent-encoded>`. Behind a
+    /// `/[token/]scheme/authority/path?query`, `/[token/]scheme://authority/path?query` or
+    /// `/[token/]?url=<percent-encoded>`. Behind a
     /// token, an authority has a dot or a port, because `/files/http/guide/page.html` may be a path
     /// of any local server.
     package static func original(of url: String) -> String? {
@@ -30,7 +31,7 @@ package enum ProxiedURL {
     /// key as its name.
     private static func resource(_ text: Substring, isBehindToken: Bool = false) -> String? {
         guard case .resource(let url, key: nil)? = try? ProxiedPath(text) else { return nil }
-        if text.hasPrefix("?") { return url.text }
+        if text.hasPrefix("?") || ProxiedPath.isPasted(text) { return url.text }
         // A path with two segments, such as `/http/page.html`, may be one of any server.
         let (authority, rest) = ProxiedPath.firstSegment(of: ProxiedPath.firstSegment(of: text).rest)
         let hasPath = !rest.isEmpty || text.hasSuffix("/")

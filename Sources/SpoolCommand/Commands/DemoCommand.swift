@@ -77,19 +77,19 @@ struct DemoCommand: Command {
         let switches = DemoSwitches(of: origin)
         dashboard.demoSwitches = try origin.startSwitches(switches)
         let token = ProxySettings.randomToken()
-        dashboard.commandToken = token
-        let service = try await ProxyService.start(settings, proxySettings.options, dashboard)
+        var options = proxySettings.options
+        options.programToken = token
+        let service = try await ProxyService.start(settings, options, dashboard)
         do {
             allowPage(of: service, switches)
-            let server = RunningServer(address: service.baseURL, token: token, isGeneral: true)
-            try announce(service, server)
+            let server = try service.announce(token)
             try OutputStream.output.write(invitation(service, origin, page: page(of: service, server)))
             await service.interruption.wait()
         } catch {
             await service.stop()
             throw error
         }
-        do throws(SystemError) { try retract(service) } catch { service.log.log(.warning, "\(error)") }
+        do throws(SystemError) { try service.retract() } catch { service.log.log(.warning, "\(error)") }
         await service.stop()
         return .success
     }
@@ -111,17 +111,6 @@ struct DemoCommand: Command {
             service.log.log(.warning, "\(error)")
             return page
         }
-    }
-
-    /// Lets `spool login` find this server.
-    private func announce(_ service: ProxyService, _ server: RunningServer) throws(SystemError) {
-        guard service.cache.store.isWritable, let directory = service.cache.configuration.storage.directory else { return }
-        try server.announce(in: directory)
-    }
-
-    private func retract(_ service: ProxyService) throws(SystemError) {
-        guard service.cache.store.isWritable, let directory = service.cache.configuration.storage.directory else { return }
-        try RunningServer.retract(in: directory)
     }
 
     private func invitation(_ service: ProxyService, _ origin: DemoOrigin, page: String) -> String {

@@ -93,7 +93,7 @@ struct GetCommand: Command {
         let interruption = try await Interruption.install()
         let log = settings.makeLog()
         defer { log.close() }
-        let cache = try settings.open(log: log)
+        let cache = try await settings.openOrWait(log: log, interruption)
         do {
             try await cache.closing {
                 guard let selection else { return try await copy(from: cache, interruption) }

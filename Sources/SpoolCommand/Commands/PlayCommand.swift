@@ -100,16 +100,22 @@ struct PlayCommand: Command {
 
     func run() async throws -> ExitCode {
         var options = ProxySettings.own(token: ProxySettings.randomToken())
-        let trouble = Locked<String?>(nil)
-        options.onResponse = { record in
-            if record.status >= 400 { trouble.withLock { $0 = "\(record.status)" + (record.problem.map { ": \($0)" } ?? "") } }
-        }
+        let token = ProxySettings.randomToken()
+        options.programToken = token
+        let trouble = Trouble()
+        var settings = settings
+        settings.configuration.events.append(trouble)
+        options.onResponse = { record in if record.status >= 400 { trouble.answered(record.status) } }
         let service = try await ProxyService.start(settings, options)
         do {
+            // Other commands find the store through this process for as long as the player runs.
+            do throws(SystemError) { _ = try service.announce(token) } catch { service.log.log(.warning, "\(error)") }
             let code = try await play(service, trouble)
+            do throws(SystemError) { try service.retract() } catch { service.log.log(.warning, "\(error)") }
             await service.stop()
             return code
         } catch {
+            do throws(SystemError) { try service.retract() } catch { service.log.log(.warning, "\(error)") }
             await service.stop()
             throw error
         }
@@ -118,7 +124,7 @@ struct PlayCommand: Command {
     /// Runs the player until it ends.
     ///
     /// - Parameter trouble: The last error response that the player got.
-    private func play(_ service: ProxyService, _ trouble: Locked<String?>) async throws -> ExitCode {
+    private func play(_ service: ProxyService, _ trouble: Trouble) async throws -> ExitCode {
         guard let proxied = service.proxy.url(for: url) else {
             throw Failure("only absolute http and https URLs can be played: '\(url)'", .usage)
         }
@@ -132,8 +138,7 @@ struct PlayCommand: Command {
         // The same Ctrl-C stopped the player, which is the usual way to end it.
         case _ where service.interruption.signal != nil: return .success
         case .exited(let code):
-            let answer = trouble.withLock { $0 }.map { "; the last error in an answer was \($0)" } ?? ""
-            throw Failure("\(child.name) ended with exit code \(code)\(answer)")
+            throw trouble.failure("\(child.name) ended with exit code \(code)")
         case .signal(let signal): throw Failure("\(child.name) was ended by signal \(signal)")
         }
     }
@@ -151,6 +156,34 @@ struct PlayCommand: Command {
         }
         let names = players.map(\.name).joined(separator: ", ")
         throw Failure("no player found: \(names); install one, or name an installed one with --player")
+    }
+}
+
+/// The last error that the player met, for the message at its end.
+private final class Trouble: EventSink {
+    private struct State {
+        /// The status of the last error response.
+        var status: Int?
+        /// The reason why the last origin request failed.
+        var reason: String?
+    }
+
+    let recordsReaders = false
+    private let state = Locked(State())
+
+    func record(_ event: CacheEvent) {
+        if case .fetchEnded(_, _, let reason?) = event { state.withLock { $0.reason = reason } }
+    }
+
+    func answered(_ status: Int) { state.withLock { $0.status = status } }
+
+    /// Returns the error of a player that ended so.
+    func failure(_ end: String) -> Failure {
+        let (status, reason) = state.withLock { ($0.status, $0.reason) }
+        guard let status else { return Failure(end) }
+        let isUnreachable = (status == 502 || status == 504) && reason != nil
+        let cause = reason.map { isUnreachable ? " (\($0))" : "" } ?? ""
+        return Failure("\(end); the last error in an answer was \(status)\(cause)", isUnreachable ? .unreachable : .failure)
     }
 }
 

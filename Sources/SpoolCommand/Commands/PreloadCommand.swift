@@ -72,11 +72,11 @@ struct PreloadCommand: Command {
         let urls = (operands == ["-"] ? try Self.urlsOnInput() : operands).map(arguments.meant)
         let log = settings.makeLog()
         defer { log.close() }
-        let cache = try settings.open(log: log)
-        let isStoredElsewhere = try isStoredElsewhere(cache)
+        let cache = try await settings.openOrWait(log: log, interruption)
+        let server = try storingServer(cache)
         return try await cache.closing {
             let board = ProgressBoard(names: urls.map { GetCommand.fileName(of: $0) ?? $0 })
-            let task = Task { await preload(urls, into: cache, isStoredElsewhere: isStoredElsewhere, board) }
+            let task = Task { await preload(urls, into: cache, server, board) }
             interruption.onFirst { task.cancel() }
             let code = try await report(task.value, board)
             if let signal = interruption.signal {
@@ -97,13 +97,13 @@ struct PreloadCommand: Command {
         return urls
     }
 
-    /// Whether a running server has the store. The bytes go through it then, and it stores them.
-    private func isStoredElsewhere(_ cache: MediaCache) throws -> Bool {
-        guard !cache.store.isWritable else { return false }
-        guard RunningServer.announced(in: try settings.directory())?.isGeneral == true else {
+    /// Returns the server that stores the bytes, or nil when this process does.
+    private func storingServer(_ cache: MediaCache) throws -> RunningServer? {
+        guard !cache.store.isWritable else { return nil }
+        guard cache.configuration.network.tierStores(), let server = RunningServer.announced(in: try settings.directory()) else {
             throw Failure("another process has the store, so nothing can be preloaded into it", .inputOutput)
         }
-        return true
+        return server
     }
 
     // MARK: Preloading
@@ -115,14 +115,14 @@ struct PreloadCommand: Command {
     }
 
     private func preload(
-        _ urls: [String], into cache: MediaCache, isStoredElsewhere: Bool, _ board: ProgressBoard
+        _ urls: [String], into cache: MediaCache, _ server: RunningServer?, _ board: ProgressBoard
     ) async -> [Outcome] {
         await withTaskGroup(of: (Int, Outcome).self) { group in
             var outcomes = [Outcome?](repeating: nil, count: urls.count)
             var next = urls.indices.makeIterator()
             func add() {
                 guard let index = next.next(), !Task.isCancelled else { return }
-                group.addTask { (index, await preload(urls[index], index, into: cache, isStoredElsewhere: isStoredElsewhere, board)) }
+                group.addTask { (index, await preload(urls[index], index, into: cache, server, board)) }
             }
             for _ in 0..<jobs { add() }
             while let (index, outcome) = await group.next() {
@@ -134,21 +134,25 @@ struct PreloadCommand: Command {
     }
 
     private func preload(
-        _ url: String, _ index: Int, into cache: MediaCache, isStoredElsewhere: Bool, _ board: ProgressBoard
+        _ url: String, _ index: Int, into cache: MediaCache, _ server: RunningServer?, _ board: ProgressBoard
     ) async -> Outcome {
         defer { board.finish(index) }
         do throws(CacheError) {
             var options = ReadOptions()
             // The server that stores the bytes lets its players go first.
-            if isStoredElsewhere { options.requestFields.lines.append(RequestUrgency.backgroundField) }
+            if server != nil { options.requestFields.lines.append(RequestUrgency.backgroundField) }
             let preload = try Preload.started(
-                in: cache, url, amount, variant: variant, key: nil, priority: .prefetch, options: options,
-                isStoredElsewhere: isStoredElsewhere)
+                in: cache, url, amount, variant: variant, key: nil, priority: .prefetch, options: options)
             let watching = Task {
                 for await progress in preload.progress { board.update(index, done: progress.doneBytes, of: progress.totalBytes) }
             }
             defer { watching.cancel() }
-            return Outcome(url: url, result: .success(try await preload.result()))
+            let result = try await preload.result()
+            // A server that does not answer any more has stored what it sent.
+            if let reason = try? server?.notStoredBecause(result.key) {
+                throw CacheError(.notStored, "\(url) was fetched, and is not stored: \(reason)", key: result.key)
+            }
+            return Outcome(url: url, result: .success(result))
         } catch {
             return Outcome(url: url, result: .failure(error))
         }

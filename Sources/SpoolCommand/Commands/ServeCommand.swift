@@ -85,13 +85,12 @@ struct ServeCommand: Command {
     func run() async throws -> ExitCode {
         var options = proxySettings.options
         let token = ProxySettings.randomToken()
-        var dashboard = DashboardOptions()
-        dashboard.commandToken = token
+        options.programToken = token
         if let loopCount { options.loopCount = loopCount }
         #if os(Linux)
         if let listener = try ServiceManager().takeListener() { options.listen(on: listener.descriptor, listener.address) }
         #endif
-        let service = try await ProxyService.start(cacheSettings, options, dashboard)
+        let service = try await ProxyService.start(cacheSettings, options)
         let report = ServiceReport(log: service.log)
         do {
             takeStore(service, token)
@@ -116,7 +115,7 @@ struct ServeCommand: Command {
             await service.stop()
             throw error
         }
-        do throws(SystemError) { try retract(service) } catch { service.log.log(.warning, "\(error)") }
+        do throws(SystemError) { try service.retract() } catch { service.log.log(.warning, "\(error)") }
         await service.stop(grace: service.interruption.signal == SIGTERM ? drainTime : 0)
         return .success
     }
@@ -149,7 +148,7 @@ struct ServeCommand: Command {
     /// writer of the store.
     private func takeStore(_ service: ProxyService, _ token: String) {
         keepLimits(service)
-        do throws(SystemError) { try announce(service, token) } catch {
+        do throws(SystemError) { _ = try service.announce(token) } catch {
             // Commands on the same store cannot find this server, but players can.
             service.log.log(.warning, "commands on the store won't find this server: \(error)")
         }
@@ -170,23 +169,6 @@ struct ServeCommand: Command {
             service.log.log(.warning, "the list of downloads does not run: \(error)")
         }
     }
-
-    /// Writes `serve.json` for commands on the same store, when this process is its writer.
-    private func announce(_ service: ProxyService, _ token: String) throws(SystemError) {
-        guard service.cache.store.isWritable, let directory = cacheSettings.configuration.storage.directory else { return }
-        if RunningServer.isOpenToOthers(directory) {
-            service.log.log(.warning, "others can write to \(directory), where the store is: 'chmod go-w \(directory)'")
-        }
-        let isGeneral = proxySettings.options.fixedOrigin == nil
-        var server = RunningServer(address: service.baseURL, token: token, isGeneral: isGeneral)
-        server.page = service.pageURL.flatMap { $0 == RunningServer.page(at: service.baseURL) ? nil : $0 }
-        try server.announce(in: directory)
-    }
-
-    private func retract(_ service: ProxyService) throws(SystemError) {
-        guard service.cache.store.isWritable, let directory = cacheSettings.configuration.storage.directory else { return }
-        try RunningServer.retract(in: directory)
-    }
 }
 
 /// A cache with its HTTP proxy, signals and log: the common part of `serve`, `demo` and `play`.
@@ -203,7 +185,7 @@ struct ProxyService {
     var pageURL: String? { dashboard.pageURL(at: proxy) }
 
     /// The same address without the token.
-    var publicAddress: String { RunningServer(address: baseURL, token: "", isGeneral: true).publicAddress }
+    var publicAddress: String { RunningServer(address: baseURL, token: "").publicAddress }
     /// The largest number of descriptors for data files, even when the process may have more. It is
     /// enough for the files of all idle sessions and of present writes.
     private static let mostOpenFiles = 1024
@@ -233,6 +215,25 @@ struct ProxyService {
             log.close()
             throw error
         }
+    }
+
+    /// Writes `serve.json` for commands on the same store, when this process is its writer. Returns
+    /// the server as they find it.
+    func announce(_ token: String) throws(SystemError) -> RunningServer {
+        var server = RunningServer(address: baseURL, token: token)
+        server.page = pageURL.flatMap { $0 == RunningServer.page(at: baseURL) ? nil : $0 }
+        guard cache.store.isWritable, let directory = cache.configuration.storage.directory else { return server }
+        if RunningServer.isOpenToOthers(directory) {
+            log.log(.warning, "others can write to \(directory), where the store is: 'chmod go-w \(directory)'")
+        }
+        try server.announce(in: directory)
+        return server
+    }
+
+    /// Removes `serve.json`, when this process has written it.
+    func retract() throws(SystemError) {
+        guard cache.store.isWritable, let directory = cache.configuration.storage.directory else { return }
+        try RunningServer.retract(in: directory)
     }
 
     /// Stops the proxy, then closes the store, then the log.

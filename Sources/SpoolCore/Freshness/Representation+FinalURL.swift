@@ -2,8 +2,8 @@ extension Representation {
     /// The URL at the end of the redirects that led to this manifest, or nil.
     ///
     /// The references of a manifest are resolved against that URL (RFC 3986 §5.1.3), also when the
-    /// manifest is used again without asking the origin. It is stored among the fields, and never
-    /// sent to a client.
+    /// manifest is used again without asking the origin. It is stored among the fields. Only a
+    /// program that reads the same store gets it.
     package var finalURL: String? { fields[Self.finalURLField] }
 
     /// The origin at the end of the redirects that led to this response, such as
@@ -43,6 +43,7 @@ extension Representation {
     /// The most bytes of a manifest whose type and URL are common ones.
     package static let maxVagueBytes: Int64 = 1 << 20
 
-    private static let finalURLField: HTTPFields.Name = "Spool-Final-URL"
+    /// The field with `finalURL`.
+    package static let finalURLField: HTTPFields.Name = "Spool-Final-URL"
     private static let finalOriginField: HTTPFields.Name = "Spool-Final-Origin"
 }

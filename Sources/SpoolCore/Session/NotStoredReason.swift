@@ -22,6 +22,8 @@ package enum NotStoredReason: Hashable, Sendable {
     case olderVersionsInUse
     /// The store is open for reading only.
     case readOnlyStore
+    /// The store is open for reading only, and the server that has it keeps the bytes.
+    case storedByServer
     /// The bytes in use fill the quota.
     case quotaReached
     /// The disk has no more free space than the store leaves to others.
@@ -50,6 +52,7 @@ extension NotStoredReason: CustomStringConvertible {
         case .byRequest: "the request asked not to store it"
         case .olderVersionsInUse: "two earlier versions of it are still being read"
         case .readOnlyStore: "the store is open for reading only"
+        case .storedByServer: "the server that has the store keeps it"
         case .quotaReached: "the quota is used up by what is in use"
         case .diskReserved: "the rest of the disk is kept free for others (--min-free)"
         case .fileTooLarge: "the file is too large for the file system of the store"
@@ -70,8 +73,8 @@ extension NotStoredReason {
     var forbidsReuse: Bool {
         switch self {
         case .noStore, .varyAny, .privateResponse, .authorizedRequest, .status, .byRequest: true
-        case .unexpectedType, .tooLarge, .lengthBeyondBound, .olderVersionsInUse, .readOnlyStore, .quotaReached, .diskReserved,
-            .fileTooLarge, .storeRests, .storeTrouble:
+        case .unexpectedType, .tooLarge, .lengthBeyondBound, .olderVersionsInUse, .readOnlyStore, .storedByServer, .quotaReached,
+            .diskReserved, .fileTooLarge, .storeRests, .storeTrouble:
             false
         }
     }

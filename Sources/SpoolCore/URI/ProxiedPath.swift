@@ -4,13 +4,14 @@
 /// | text | meaning |
 /// |---|---|
 /// | `scheme/authority/path?query` | the resource of any origin |
+/// | `scheme://authority/path?query` | the same, as people paste it |
 /// | `?url=<percent-encoded>` | the same, for every URL, in any query |
 /// | `?key=<percent-encoded>&url=<…>` | the resource under a key that its client chose |
 /// | `path?query` | with a site: a path of the one origin that the proxy stands in for |
-/// | `_spool/path` | a page of the proxy, or a resource that a manifest names (`_spool/child/`) |
+/// | `_spool/path` | a page of the proxy, or a resource that a manifest (`_spool/child/`) or a program names |
 /// | nothing, `_spool` | the page of the proxy's state |
 ///
-/// The parser and the printer are inverse: the text of a path has this path as its meaning.
+/// The parser reverses the printer: the text of a path has this path as its meaning.
 package enum ProxiedPath: Hashable, Sendable {
     /// The URL of an origin's resource, without fragment, and the key that its client chose for it.
     case resource(MediaURL, key: String? = nil)
@@ -26,6 +27,9 @@ package enum ProxiedPath: Hashable, Sendable {
     /// The beginning of the paths, below the proxy's own, of resources of other origins than the
     /// fixed one, or than the one whose manifest names them. They get no credentials of clients.
     package static let childPrefix = "child/"
+    /// The beginning of the paths, below the proxy's own, by which programs with the proxy's secret
+    /// get resources as origins send them. The secret follows, and then one of the general forms.
+    package static let programPrefix = "program/"
     /// The longest key that a client may choose, in bytes. It allows any reasonable name and is far
     /// below the limit of a request line.
     package static let maxKeyBytes = 1024
@@ -82,14 +86,22 @@ extension ProxiedPath {
         }
     }
 
-    /// Returns the URL of `scheme/authority/path?query`.
+    /// Returns the URL of `scheme/authority/path?query`, or of a URL as it is.
     package static func place(_ text: Substring) throws(Failure) -> MediaURL {
-        let (scheme, rest) = firstSegment(of: text)
+        var (scheme, rest) = firstSegment(of: text)
+        if isPasted(text) {
+            scheme = scheme.dropLast()
+            // A browser or a proxy may have merged the two slashes.
+            if rest.utf8.first == .slash { rest = rest.dropFirst() }
+        }
         let authority = rest.utf8.prefix { $0 != .slash && $0 != .question && $0 != .hash }
         guard !authority.isEmpty else { throw .unknownForm }
         let target = rest[authority.endIndex...]
         return try media("\(scheme)://\(Substring(authority))\(target.utf8.first == .slash ? "" : "/")\(target)")
     }
+
+    /// Whether a text is a URL as it is, in place of `scheme/authority/path`.
+    package static func isPasted(_ text: Substring) -> Bool { firstSegment(of: text).segment.utf8.last == UInt8(ascii: ":") }
 
     private static func query(_ query: Substring) throws(Failure) -> ProxiedPath {
         guard let encoded = value(of: "url", in: query) else { return .page }

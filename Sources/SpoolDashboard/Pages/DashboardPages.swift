@@ -25,8 +25,8 @@ final class DashboardPages: OwnPages {
     private let events: PageEvents
 
     init(
-        listing: ResourceListing, options: DashboardOptions, secret: String?, control: Control, pageDoor: PageDoor?, place: ProxyPlace,
-        traffic: RecentTrafficRecord, events: PageEvents
+        listing: ResourceListing, options: DashboardOptions, secret: String?, control: Control, pageDoor: PageDoor?,
+        programDoor: ProgramDoor?, place: ProxyPlace, traffic: RecentTrafficRecord, events: PageEvents
     ) {
         cache = control.cache
         self.listing = listing
@@ -34,7 +34,7 @@ final class DashboardPages: OwnPages {
         self.secret = secret
         self.control = control
         self.pageDoor = pageDoor
-        programDoor = options.commandToken.map { ProgramDoor(control: control, token: $0) }
+        self.programDoor = programDoor
         self.place = place
         self.traffic = traffic
         self.events = events

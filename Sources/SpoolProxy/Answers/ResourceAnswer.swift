@@ -36,6 +36,8 @@ final class ResourceAnswer {
     /// Whether the reader has joined without need of bytes, and needs some.
     private var owesWish = false
     private let manifests: ManifestDoor
+    /// Whether the client resolves the references of manifests by itself.
+    private let isForProgram: Bool
     /// The search for a manifest, or nil once the resource is known to be none.
     private var manifest: ManifestReading?
 
@@ -97,7 +99,8 @@ final class ResourceAnswer {
         }
         if options.request.onlyIfCached { options.mode = .onlyStored } else if options.request.noStore { options.mode = .doNotStore }
         self.manifests = manifests
-        if let key {
+        isForProgram = visit?.rewritesManifests == false
+        if let key, !isForProgram {
             manifest = ManifestReading(door: manifests, url: url.text, key: key, request: request, client: exchange.client) { [relay] in
                 relay.wake()
             }
@@ -500,6 +503,7 @@ final class ResourceAnswer {
             of: representation, source, isCollapsed: coverage == .none && reader?.hasAsked == false, cookies: cookies,
             forwardStatus: isOther ? representation.status : nil)
         fields[.age] = String(representation.currentAge(now: now()))
+        if isForProgram { fields[Representation.finalURLField] = representation.finalURL }
         return fields
     }
 

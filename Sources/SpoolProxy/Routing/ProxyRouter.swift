@@ -47,8 +47,11 @@ final class ProxyRouter: Handler {
         rules.fixedOrigin.map { url.origin != $0 || url.userinfo != nil } == true
     }
 
-    /// The rules for the fields of a resource. Only the fixed origin has the rights of the site.
-    private func fields(for url: MediaURL) -> ResourceFields { isForeign(url) ? ResourceFields(site: nil) : fieldRules }
+    /// The rules for the fields of a resource. Only the fixed origin has the rights of the site, and
+    /// a program is not one of its clients.
+    private func fields(for url: MediaURL, isForProgram: Bool) -> ResourceFields {
+        isForProgram || isForeign(url) ? ResourceFields(site: nil) : fieldRules
+    }
 
     /// The caching policy for a fixed origin: the site's caching rules, unless the configuration
     /// stores everything. Nil selects the cache's policy.
@@ -89,20 +92,28 @@ final class ProxyRouter: Handler {
                 target = rules.foreign(
                     path.dropFirst(ProxiedPath.childPrefix.count), isFromNetwork: isFromNetwork, proof: manifests.proof)
             }
+            var isForProgram = false
+            if case .own(let path) = target, let place = rules.program(path, isFromNetwork: isFromNetwork) {
+                (target, isForProgram) = (place, true)
+            }
             guard case .resource(let url, let chosen) = target else { return .init(target: target) }
             if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
             let named = chosen.map(ResourceKey.init(normalized:)) ?? visit?.key(url.text)
             let key = cache.readingKey(for: url, chosen: named)
-            let isForeign = isChild || isForeign(url)
+            let isForeign = isChild || isForProgram || isForeign(url)
             // A manifest is never a plain hit.
-            if ManifestSuspicion(contentType: nil, url: url.text) == .named { return .init(target: target, key: key, isForeign: isForeign) }
+            if ManifestSuspicion(contentType: nil, url: url.text) == .named {
+                return .init(target: target, key: key, isForeign: isForeign, isForProgram: isForProgram)
+            }
             let hits = HitAnswer(
-                cache: cache, key: key, url: url, policy: cache.configuration.policy(for: url, policy(for: url)), fields: fields(for: url),
-                manifests: manifests)
-            return .init(target: target, key: key, isForeign: isForeign, hits: hits)
+                cache: cache, key: key, url: url, policy: cache.configuration.policy(for: url, policy(for: url)),
+                fields: fields(for: url, isForProgram: isForProgram), manifests: manifests)
+            return .init(target: target, key: key, isForeign: isForeign, isForProgram: isForProgram, hits: hits)
         }
         let meaning = isStranger ? stranger(known) : known
-        if case .refused(let refusal) = meaning.target { return refuse(refusal.status, refusal.explanation, exchange) }
+        if case .refused(let refusal) = meaning.target {
+            return refuse(refusal.status, advice(request, exchange) ?? refusal.explanation, exchange)
+        }
         if let refusal = sites.refusal(of: request) { return refuse(403, refusal, exchange) }
         if loops.hasPassed(request) {
             return refuse(508, "this request went through the proxy before: its origin leads back here", exchange)
@@ -114,17 +125,23 @@ final class ProxyRouter: Handler {
             exchange.respond(
                 .error(405, "resources of other sites answer GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
         case .resource(let url, _):
-            if redirectsToOrigin(meaning.key) { return exchange.respond(Response(307, fields: [.location: url.text])) }
-            let fieldRules = fields(for: url)
+            if redirectsToOrigin(meaning.key) {
+                // A program asks the origin itself after a refusal.
+                guard !meaning.isForProgram else { return exchange.respond(.error(503, "the cache is bypassed")) }
+                return exchange.respond(Response(307, fields: [.location: url.text]))
+            }
+            let fieldRules = fields(for: url, isForProgram: meaning.isForProgram)
             if let refusal = fieldRules.refusal(of: request) {
                 return refuse(403, refusal, exchange, fields: fieldRules.error([:]))
             }
             if let hits = meaning.hits, hits.respond(to: request, on: exchange) { return }
+            var settings = visit ?? loops.visit(of: request, to: url)
+            if meaning.isForProgram { settings = (settings ?? VisitSettings()).withManifestsAsTheyAre }
             ResourceAnswer(
                 exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy(for: url), manifests: manifests,
                 client: client(of: exchange, for: url, isForeign: meaning.isForeign, isStranger: isStranger), page: page(of: request),
                 fields: fieldRules,
-                visit: visit ?? loops.visit(of: request, to: url), now: wallNow
+                visit: settings, now: wallNow
             ).begin()
         case .own where request.method != "GET" && request.method != "HEAD":
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
@@ -154,12 +171,22 @@ extension ProxyRouter {
         exchange.respond(.error(status, why, fields: fields))
     }
 
+    /// Returns the advice for a client that uses this proxy as a forward proxy (RFC 9112 §3.2.2), or
+    /// nil for any other client.
+    private func advice(_ request: RequestHead, _ exchange: Exchange) -> String? {
+        guard rules.fixedOrigin == nil, !request.target.hasPrefix("/"), let local = exchange.localAddress,
+            let url = try? MediaURL(request.target)
+        else { return nil }
+        return "this is no forward proxy; ask http://\(local)\(rules.token == nil ? "" : "/TOKEN")/\(ProxiedPath.place(of: url))"
+    }
+
     /// Returns a target's meaning for a client of another proxy.
     private func stranger(_ known: TargetMemo.Meaning) -> TargetMemo.Meaning {
         if let refusal = strangers.refusal(of: known.target, rules.reach) {
             return .init(target: .refused(.init(status: 403, explanation: refusal)))
         }
         guard case .resource(let url, let chosen) = known.target else { return known }
+        if known.isForProgram { return .init(target: .refused(.init(status: 403, explanation: "this path is for programs of this machine"))) }
         var meaning = known
         // A plain hit is for the one user of the cache.
         if !cache.configuration.freshness.isShared { meaning.hits = nil }

@@ -30,6 +30,8 @@ package enum ProxyTarget: Hashable {
 package struct ProxyTargetRules: Sendable {
     /// The first path segment that every request must have.
     var token: String?
+    /// The secret of programs of the same user, or nil for none.
+    let programToken: String?
     /// The site that the proxy stands in for, or nil.
     let fixedOrigin: URIReference.Origin?
     /// Whether only programs on this machine reach the proxy.
@@ -94,6 +96,20 @@ package struct ProxyTargetRules: Sendable {
         do throws(ProxiedPath.Failure) { return served(try ProxiedPath.place(text)) } catch { return refused(error) }
     }
 
+    /// Returns the meaning of a path of programs, whose beginning is `ProxiedPath.programPrefix`.
+    /// Nil for any other path of the proxy's own.
+    func program(_ path: String, isFromNetwork: Bool) -> ProxyTarget? {
+        guard path.hasPrefix(ProxiedPath.programPrefix) else { return nil }
+        let (secret, rest) = ProxiedPath.firstSegment(of: path.dropFirst(ProxiedPath.programPrefix.count))
+        guard !isFromNetwork, let programToken, constantTimeEqual(secret, programToken) else {
+            return refused(403, "the token is that of another server; see serve.json in the store's directory")
+        }
+        do throws(ProxiedPath.Failure) {
+            guard case .resource(let url, key: nil) = try ProxiedPath(rest) else { return refused(.unknownForm) }
+            return served(url)
+        } catch { return refused(error) }
+    }
+
     /// Whether the rules allow the proxy to contact an origin.
     func mayAsk(_ origin: URIReference.Origin) -> Bool { allowedOrigins?.contains(origin) ?? true }
 
@@ -154,6 +170,7 @@ extension ProxyTargetRules {
         if fixedOrigin == nil, case .own(let own) = target, own.hasPrefix(ProxiedPath.childPrefix) {
             target = place(own.dropFirst(ProxiedPath.childPrefix.count))
         }
+        if case .own(let own) = target { target = program(own, isFromNetwork: false) ?? target }
         switch target {
         case .resource(let url, _): return url.redactedForLog
         case .own(let own):

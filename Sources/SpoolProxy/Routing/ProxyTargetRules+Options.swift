@@ -21,6 +21,7 @@ extension ProxyTargetRules {
             throw CacheError(.configuration, "the token may have letters, digits, '-', '.', '_' and '~' only, and is not empty")
         }
         token = options.token
+        programToken = options.programToken
         listensOnLoopback = isLoopback
         fixedOrigin = try options.fixedOrigin.map { text throws(CacheError) in try Self.origin(text) }
         allowedHosts = Set(options.allowedHosts.map(\.asciiLowercased))

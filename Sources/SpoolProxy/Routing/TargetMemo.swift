@@ -20,6 +20,8 @@ final class TargetMemo: @unchecked Sendable {
         var key: ResourceKey?
         /// Whether the resource is one of another origin, which a manifest names.
         var isForeign = false
+        /// Whether a program gets the resource as its origin sends it.
+        var isForProgram = false
         var hits: HitAnswer?
     }
 

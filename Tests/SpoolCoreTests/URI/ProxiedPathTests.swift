@@ -23,6 +23,10 @@ import Testing
     static let cases = [
         Case(text: "http/example.com/a/b.mp3", meaning: .url("http://example.com/a/b.mp3")),
         Case(text: "https/example.com:8443/a?x=1&y=%20", meaning: .url("https://example.com:8443/a?x=1&y=%20")),
+        Case(text: "http://example.com/a?b", meaning: .url("http://example.com/a?b")),
+        Case(text: "https:/example.com:81/a//b", meaning: .url("https://example.com:81/a//b")),
+        Case(text: "ftp://example.com/a", meaning: .failure(.notMedia("ftp://example.com/a"))),
+        Case(text: "http:///a", meaning: .failure(.unknownForm)),
         Case(text: "https/example.com", meaning: .url("https://example.com/")),
         Case(text: "https/example.com?only=/query", meaning: .url("https://example.com/?only=/query")),
         Case(text: "http/[::1]:81/x", meaning: .url("http://[::1]:81/x")),
