@@ -58,7 +58,7 @@ final class OutputFile {
     }
 
     /// Whether the name belongs to a pipe or a device, which is written to directly.
-    private static func isStream(_ name: String) -> Bool {
+    static func isStream(_ name: String) -> Bool {
         var status = stat()
         guard stat(name, &status) == 0 else { return false }
         let kind = status.st_mode & S_IFMT

@@ -65,7 +65,7 @@ package struct Program {
         case "--help", "-h":
             try OutputStream.output.write(helpText)
             return .success
-        case "--version":
+        case "--version", "-v":
             return try await run("version", [])
         default:
             let command = try command(named: word)
@@ -80,8 +80,13 @@ package struct Program {
         }
     }
 
-    static func command(named name: String) throws(UsageError) -> any Command.Type {
+    /// Other words for commands, which people type by the habit of other programs.
+    private static let otherNames = ["list": "ls", "remove": "rm", "delete": "rm", "status": "stat", "start": "serve"]
+
+    static func command(named word: String) throws(UsageError) -> any Command.Type {
+        let name = otherNames[word] ?? word
         if let command = commands.first(where: { $0.syntax.name == name }) { return command }
+        if name == "stop" { throw UsageError("a server has no command to stop it; press Ctrl-C, or 'systemctl stop spool'") }
         if name.hasPrefix("-") { throw UsageError("unknown flag \(name)") }
         throw UsageError("unknown command '\(name)'" + Suggestion.note(for: name, among: commandNames))
     }

@@ -6,7 +6,7 @@ import SpoolSystem
 /// process fetches are stored, and fetched once.
 ///
 /// A request goes to the origin itself where the server cannot help: for a method other than GET,
-/// with credentials, when the server refuses, and after the server is gone. When the server gives a
+/// with `Authorization`, when the server refuses, and after the server is gone. When the server gives a
 /// reason for a missing answer, the reason becomes the error that the origin's own transport would
 /// have reported.
 final class ServerTransport: Transport {
@@ -42,8 +42,7 @@ final class ServerTransport: Transport {
     /// Returns the request for the server, or nil for one that only the origin can answer.
     private func detour(of request: OriginRequest) -> OriginRequest? {
         let fields = request.fields
-        guard request.method == "GET", request.body == nil, fields[.authorization] == nil, fields[.cookie] == nil,
-            let location = request.location
+        guard request.method == "GET", request.body == nil, fields[.authorization] == nil, let location = request.location
         else { return nil }
         var asked = request
         asked.url = server.proxied(location)

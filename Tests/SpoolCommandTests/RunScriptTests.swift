@@ -1,4 +1,5 @@
 import Foundation
+import SpoolCommand
 import Testing
 
 /// `scripts/run` with a replacement for the compiler: the command of the program that it starts.
@@ -46,11 +47,8 @@ struct RunScriptTests {
 
     @Test func `the run script runs every command of the program`() throws {
         let package = try makePackage()
-        let help = try SpoolProcess.run(["--help"], in: package).text
-        let commands = help.components(separatedBy: "Commands:\n").last?.components(separatedBy: "\n\n").first?
-            .split(separator: "\n").compactMap { line in line.hasPrefix("   ") ? nil : line.split(separator: " ").first.map(String.init) }
-        #expect(try #require(commands).count > 10, "the help lists the commands")
-        for command in try #require(commands) { #expect(try arguments(of: [command, "--flag"], in: package) == "\(command) --flag") }
+        let commands = Program.commands.map { $0.syntax.name }
+        for command in commands { #expect(try arguments(of: [command, "--flag"], in: package) == "\(command) --flag") }
     }
 
     @Test func `the run script without a command runs the demo with the given flags`() throws {

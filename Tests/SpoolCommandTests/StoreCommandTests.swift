@@ -89,6 +89,27 @@ struct StoreCommandTests {
         #expect(try scene.directory.names == ["song.mp3", "store"])
     }
 
+    @Test func `get keeps an existing file unless it may replace it, and asks for nothing before`() throws {
+        let scene = try Scene()
+        let file = scene.directory.url.appendingPathComponent("song.mp3")
+        try Data("precious".utf8).write(to: file)
+        let kept = try scene.run("get", scene.url, "-o", file.path)
+        #expect(kept.code == 1 && kept.errors.contains("exists; --replace replaces it"), "\(kept.errors)")
+        #expect(try Data(contentsOf: file) == Data("precious".utf8))
+        #expect(scene.origin.log.entries.isEmpty)
+        #expect(try scene.run("get", scene.url, "-o", file.path, "--replace").code == 0)
+        #expect(try Data(contentsOf: file) == scene.bytes(0..<Self.length))
+    }
+
+    @Test func `get takes several URLs, and an error ends one of them`() throws {
+        let scene = try Scene()
+        let outcome = try scene.run("get", scene.origin.url("/missing"), scene.url, "-o", scene.directory.url.path)
+        #expect(outcome.code == 1 && outcome.errors.contains("404"), "\(outcome.errors)")
+        #expect(try Data(contentsOf: scene.directory.url.appendingPathComponent("song.mp3")) == scene.bytes(0..<Self.length))
+        let twins = try scene.run("get", scene.url, scene.url + "?again", "-o", scene.directory.url.path)
+        #expect(twins.code == 64 && twins.errors.contains("two URLs name one file"), "\(twins.errors)")
+    }
+
     @Test func `get into a directory takes the file's name from the URL`() throws {
         let scene = try Scene(length: 1000)
         #expect(try scene.run("get", scene.url, "-o", scene.directory.url.path).code == 0)

@@ -28,7 +28,7 @@ struct UsageTests {
         let outcome = try SpoolProcess.run([], in: directory.get())
         #expect(outcome.code == 64)
         #expect(outcome.output.isEmpty)
-        #expect(outcome.errors.contains("Commands:"))
+        #expect(outcome.errors.contains("Play and fetch:"))
     }
 
     @Test func `the version command prints one line`() throws {
@@ -36,6 +36,31 @@ struct UsageTests {
         #expect(outcome.code == 0)
         #expect(outcome.text.hasPrefix("spool "))
         #expect(outcome.text.filter { $0 == "\n" }.count == 1)
+    }
+
+    @Test(arguments: [("list", "ls"), ("remove", "rm"), ("delete", "rm"), ("status", "stat"), ("start", "serve")])
+    func `words of other programs stand for commands`(word: String, command: String) throws {
+        let help = try SpoolProcess.run([word, "--help"], in: directory.get())
+        #expect(help.code == 0 && help.text.contains("Usage: spool \(command)"))
+    }
+
+    @Test func `-v shows the version, and stop names what stops a server`() throws {
+        #expect(try SpoolProcess.run(["-v"], in: directory.get()).text.hasPrefix("spool "))
+        let stop = try SpoolProcess.run(["stop"], in: directory.get())
+        #expect(stop.code == 64 && stop.errors.contains("Ctrl-C"))
+    }
+
+    @Test func `the help lists every command once, by subject, and begins serve with its clients and store`() throws {
+        let help = try SpoolProcess.run(["--help"], in: directory.get()).text
+        for command in Program.commands.map({ $0.syntax.name }) {
+            #expect(help.split(separator: "\n").count { $0.hasPrefix("  \(command) ") } == 1, "\(command)")
+        }
+        #expect(help.contains("130 interrupted"))
+        let serve = try SpoolProcess.run(["serve", "--help"], in: directory.get()).text
+        let places = ["\nClients:", "\nStore:", "--listen", "--quota", "--bucket"].map { serve.range(of: $0)?.lowerBound }
+        #expect(places.allSatisfy { $0 != nil })
+        #expect(try #require(serve.range(of: "--listen ADDRESS") ?? serve.range(of: "--listen")).lowerBound < #require(places[4]))
+        #expect(try #require(places[0]) < #require(places[1]) && #require(places[1]) < #require(places[4]))
     }
 
     struct Mistake: CustomStringConvertible, Sendable {

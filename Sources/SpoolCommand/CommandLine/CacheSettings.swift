@@ -139,7 +139,8 @@ struct CacheSettings {
     /// a file.
     private static func logLevel(_ arguments: Arguments, default level: LogLevel) throws(UsageError) -> LogLevel {
         let given = try arguments.value(Self.level, expected: "trace, debug, info, notice, warning or error") { name in
-            LogLevel.allCases.first { "\($0)" == name && $0 != .critical }
+            let name = name == "warn" ? "warning" : name
+            return LogLevel.allCases.first { "\($0)" == name && $0 != .critical }
         }
         if arguments.has(verbose), given == nil || (arguments.isGiven(verbose) && !arguments.isGiven(Self.level)) { return .debug }
         return given ?? level

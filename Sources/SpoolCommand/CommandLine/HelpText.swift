@@ -9,7 +9,7 @@ enum HelpText {
     static let notes = ["Sizes take the suffixes K, M, G and T, in powers of 1024."]
     static let exitCodes: [(code: ExitCode, meaning: String)] = [
         (.success, "success"), (.failure, "failure"), (.usage, "wrong usage"), (.unreachable, "origin unreachable"),
-        (.inputOutput, "input or output failed"),
+        (.inputOutput, "input or output failed"), (.signal(2), "interrupted by Ctrl-C"),
     ]
 
     /// Returns the help of one command.
@@ -31,15 +31,34 @@ enum HelpText {
 
     /// Returns the help of the program.
     static func program(_ commands: [CommandSyntax]) -> String {
-        var lines = [purpose, "", "Usage: spool COMMAND …", "", "Commands:"]
-        for command in commands { lines += entry("  " + command.name, command.summary + ".") }
-        lines += ["", "'spool COMMAND --help' explains each, with examples; 'spool man COMMAND | man -l -' is the same as a page.", ""]
+        var lines = [purpose, "", "Usage: spool COMMAND …", ""]
+        for chapter in chapters(commands) {
+            lines.append("\(chapter.title):")
+            for command in chapter.commands { lines += entry("  " + command.name, command.summary + ".") }
+            lines.append("")
+        }
+        lines += ["'spool COMMAND --help' explains each, with examples; 'spool man COMMAND | man -l -' is the same as a page.", ""]
         lines += notes
         let codes = exitCodes.map { "\($0.code.rawValue) \($0.meaning)" }.joined(separator: ", ")
         return (lines + ["Exit codes: \(codes)."]).joined(separator: "\n") + "\n"
     }
 
     // MARK: Groups
+
+    /// The commands by subject. The last subject has all others.
+    private static let subjectsOfCommands: [(title: String, names: [String])] = [
+        ("Play and fetch", ["serve", "play", "get", "preload", "download", "demo"]),
+        ("What is stored", ["ls", "stat", "pin", "unpin", "rm", "export", "import", "limits"]),
+        ("A running server", ["top", "login"]), ("Care", ["doctor", "config", "verify", "rekey", "adopt"]),
+    ]
+
+    private static func chapters(_ commands: [CommandSyntax]) -> [(title: String, commands: [CommandSyntax])] {
+        let known = subjectsOfCommands.map { subject in
+            (subject.title, subject.names.compactMap { name in commands.first { $0.name == name } })
+        }
+        let names = Set(subjectsOfCommands.flatMap(\.names))
+        return known + [("Help", commands.filter { !names.contains($0.name) })]
+    }
 
     /// The flags that several commands have, by subject.
     private static let subjects: [(title: String, flags: [Flag])] = [
@@ -50,14 +69,14 @@ enum HelpText {
                 ProxySettings.behindProxy, ProxySettings.trustedProxy,
             ]
         ),
+        ("Store", [CacheSettings.directory] + LimitFlags.all + [LimitFlags.maximumResource]),
         (
             "Sites",
             [
                 ProxySettings.origin, ProxySettings.allowOrigin, ProxySettings.allowSite, ProxySettings.allowForeignSites,
-                ProxySettings.allowPrivate, ProxySettings.parent,
+                ProxySettings.allowPrivate,
             ]
         ),
-        ("Limits", LimitFlags.all + [LimitFlags.maximumResource]),
         (
             "Fetching",
             [
@@ -65,10 +84,10 @@ enum HelpText {
                 IdentitySettings.identity, PatienceSettings.patience, CacheSettings.certificates, CacheSettings.http2,
             ]
         ),
-        ("Fields of requests to origins", HeaderSettings.all),
+        ("Downloads", DownloadFlags.all), ("Fields of requests to origins", HeaderSettings.all),
         ("URLs that name one resource", KeySettings.all),
-        ("Encryption", EncryptionSettings.all),
-        ("Store and log", [CacheSettings.directory, ConfigurationPlaces.flag] + CacheSettings.logging + [.help]),
+        ("Settings and log", [ConfigurationPlaces.flag] + CacheSettings.logging + [.help]), ("Encryption", EncryptionSettings.all),
+        ("For large servers", [ProxySettings.parent] + BucketSettings.all + [ServeCommand.drain, ServeCommand.loops]),
     ]
 
     /// Returns the visible flags of a command by subject. Its own flags come first.

@@ -13,16 +13,19 @@ struct GetCommand: Command {
     static let range = Flag(
         "range", "r", takes: "A-B", help: "Only the bytes from A to B, both included; 'A-' is from A to the end, '-N' the last N bytes.")
 
+    static let replace = Flag("replace", help: "Replace an existing file.")
+
     static let syntax = CommandSyntax(
-        "get", "Fetch a resource through the cache",
+        "get", "Fetch resources through the cache",
         discussion: [
             "'get' fetches only the missing bytes and stores them. Repeat an interrupted 'get' to continue."
-                + " A file is written as FILE.part and renamed when it is complete.",
+                + " A file is written as FILE.part and renamed when it is complete. An existing file stays, unless --replace is given.",
+            "Several URLs are fetched one after the other. An error ends one of them, and the exit code is that of the first error.",
             "A URL that ends in .m3u8 or .mpd, or any URL with --variant, --audio or --subtitles, is an HLS or DASH stream: without --output and"
                 + " --range, all parts of one variant are stored, and nothing is written. 'spool serve' then plays them without the network.",
         ],
-        operands: .init(usage: "URL", count: 1...1),
-        flags: [outputFlag, range] + SelectionFlags.all + CacheSettings.store + [CacheSettings.readAhead, CacheSettings.freshness]
+        operands: .init(usage: "URL…", count: 1...CommandSyntax.maxOperands),
+        flags: [outputFlag, replace, range] + SelectionFlags.all + CacheSettings.store + [CacheSettings.readAhead, CacheSettings.freshness]
             + HeaderSettings.all
             + KeySettings.names + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
             + CacheSettings.logging,
@@ -34,26 +37,45 @@ struct GetCommand: Command {
         ])
 
     private let settings: CacheSettings
-    private let url: String
-    private let output: String
+    private let arguments: Arguments
+    private let items: [Item]
     private let range: RequestedRange?
-    /// The renditions to store, or nil when the resource itself is copied.
-    private let selection: PresentationSelection?
+
+    /// One URL, and what becomes of it.
+    private struct Item: Sendable {
+        let url: String
+        /// The file to write, or `-` for standard output.
+        let output: String
+        /// The renditions to store, or nil when the resource itself is copied.
+        let selection: PresentationSelection?
+    }
 
     init(_ arguments: Arguments) throws(UsageError) {
+        self.arguments = arguments
         settings = try CacheSettings(arguments, level: .warning)
-        url = arguments.meant(arguments.operands[0])
         range = try arguments.value(Self.range, expected: "A-B, A- or -N") { RequestedRange($0) }
-        selection = try Self.selection(arguments, of: url)
-        if let output = arguments[Self.outputFlag] {
-            self.output = try Self.file(output, for: url)
-        } else if selection != nil || !OutputStream.output.isTerminal {
-            output = "-"
-        } else if let name = Self.fileName(of: url) {
-            output = name
-        } else {
-            throw UsageError("the URL names no file; give --output FILE", command: Self.syntax.name)
+        var items: [Item] = []
+        for operand in arguments.operands { items.append(try Self.item(arguments, arguments.meant(operand))) }
+        self.items = items
+        let files = items.map(\.output).filter { $0 != "-" }
+        guard Set(files).count == files.count else {
+            throw UsageError("two URLs name one file; give --output - or one URL at a time", command: Self.syntax.name)
         }
+    }
+
+    private static func item(_ arguments: Arguments, _ url: String) throws(UsageError) -> Item {
+        let isMedia: Bool
+        do { isMedia = try !MediaURL(url).text.isEmpty } catch { isMedia = false }
+        guard isMedia else { throw UsageError("'\(url)' is not an http or https URL", command: syntax.name) }
+        let selection = try selection(arguments, of: url)
+        if let output = arguments[outputFlag] {
+            return Item(url: url, output: try file(output, for: url), selection: selection)
+        } else if selection != nil || !OutputStream.output.isTerminal {
+            return Item(url: url, output: "-", selection: selection)
+        } else if let name = fileName(of: url) {
+            return Item(url: url, output: name, selection: selection)
+        }
+        throw UsageError("the URL names no file; give --output FILE", command: syntax.name)
     }
 
     /// Returns the renditions of a stream that the arguments ask for, or nil when they ask for the
@@ -90,25 +112,47 @@ struct GetCommand: Command {
     }
 
     func run() async throws -> ExitCode {
+        for item in items { try checkOutput(item) }
         let interruption = try await Interruption.install()
         let log = settings.makeLog()
         defer { log.close() }
         let cache = try await settings.openOrWait(log: log, interruption)
-        do {
-            try await cache.closing {
-                guard let selection else { return try await copy(from: cache, interruption) }
-                try await download(selection, into: cache, interruption)
+        return try await cache.closing {
+            var code = ExitCode.success
+            for item in items {
+                do { try await get(item, from: cache, interruption) } catch {
+                    if let signal = interruption.signal {
+                        throw Failure("interrupted; what was fetched is kept, and the same command goes on from there", .signal(signal))
+                    }
+                    let error = (error as? CacheError)?.naming(item.url) ?? error
+                    guard items.count > 1 else { throw error }
+                    if code == .success { code = ExitCode.of(error).code }
+                    Message(ending: error)?.say(as: arguments.messageFormat)
+                }
             }
-            return .success
-        } catch {
-            guard let signal = interruption.signal else { throw (error as? CacheError)?.naming(url) ?? error }
-            throw Failure("interrupted; what was fetched is kept, and the same command goes on from there", .signal(signal))
+            return code
         }
     }
 
+    /// Throws when the file of an item exists, and may not be replaced.
+    private func checkOutput(_ item: Item) throws {
+        guard item.output != "-", !arguments.has(Self.replace), !OutputFile.isStream(item.output),
+            try POSIXFileSystem().status(item.output) != nil
+        else { return }
+        throw Failure(
+            "\(item.output) exists; \(Self.replace.spelling) replaces it", name: CacheError.Code.exists.rawValue, url: item.url)
+    }
+
+    private func get(_ item: Item, from cache: MediaCache, _ interruption: Interruption) async throws {
+        guard let selection = item.selection else { return try await copy(item, from: cache, interruption) }
+        try await download(item.url, selection, into: cache, interruption)
+    }
+
     /// Stores the parts of a stream. An interruption cancels the task, and with it all readers.
-    private func download(_ selection: PresentationSelection, into cache: MediaCache, _ interruption: Interruption) async throws {
-        let name = Self.fileName(of: url) ?? url, url = url
+    private func download(
+        _ url: String, _ selection: PresentationSelection, into cache: MediaCache, _ interruption: Interruption
+    ) async throws {
+        let name = Self.fileName(of: url) ?? url
         let task = Task {
             var line = ProgressLine(name: name, stream: .error, time: SystemTime())
             do {
@@ -129,7 +173,8 @@ struct GetCommand: Command {
         }
     }
 
-    private func copy(from cache: MediaCache, _ interruption: Interruption) async throws {
+    private func copy(_ item: Item, from cache: MediaCache, _ interruption: Interruption) async throws {
+        let (url, output) = (item.url, item.output)
         let key = try cache.key(for: url)
         let stored = try await cache.status(of: key)
         let reader = try cache.reader(for: url, key: key)

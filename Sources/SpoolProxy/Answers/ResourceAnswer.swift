@@ -497,7 +497,7 @@ final class ResourceAnswer {
         var cookies = reader?.takeCookies() ?? []
         // Another origin, to which redirects led, sets no cookies of this one.
         if let final = representation.finalOrigin, final != url.origin.description { cookies = [] }
-        if !fieldRules.isSite { cookies = manifests.cookies(cookies, from: url, for: exchange.request) }
+        if !fieldRules.isSite, !isForProgram { cookies = manifests.cookies(cookies, from: url, for: exchange.request) }
         let isOther = !representation.isContent && !(reader?.foundVersion != false)
         var fields = fieldRules.content(
             of: representation, source, isCollapsed: coverage == .none && reader?.hasAsked == false, cookies: cookies,

@@ -119,7 +119,7 @@ final class ProxyRouter: Handler {
             return refuse(508, "this request went through the proxy before: its origin leads back here", exchange)
         }
         switch meaning.target {
-        case .resource(let url, _) where isTunnelled && !isForeign(url):
+        case .resource(let url, _) where isTunnelled && !meaning.isForProgram && !isForeign(url):
             if let site { OriginTunnel(exchange, url: url, site: site, cache: cache).begin() }
         case .resource where request.method != "GET" && request.method != "HEAD":
             exchange.respond(
