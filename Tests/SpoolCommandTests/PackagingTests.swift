@@ -56,6 +56,26 @@ struct PackagingTests {
         #expect("\(bill["metadata"] ?? "")".contains("2023-11-14T22:13:20Z"))
     }
 
+    @Test func `the bill in SPDX names the same libraries, and each relation has both ends`() throws {
+        let (directory, bytes) = (try directory.get(), try bill())
+        let file = directory.path("spool.cdx.json")
+        try bytes.write(to: URL(fileURLWithPath: file))
+        let made = try run("/usr/bin/env", ["python3", "Tools/package/sbom.py", "--spdx", file])
+        #expect(made.status == 0)
+        let bill = try #require(try JSONSerialization.jsonObject(with: made.output) as? [String: Any])
+        #expect(bill["spdxVersion"] as? String == "SPDX-2.3")
+        let packages = try #require(bill["packages"] as? [[String: Any]])
+        let source = try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
+        let libraries = try #require(source["components"] as? [[String: Any]]).compactMap { $0["name"] as? String }
+        #expect(packages.compactMap { $0["name"] as? String }.sorted() == (libraries + ["spool"]).sorted())
+        let names = Set(packages.compactMap { $0["SPDXID"] as? String } + ["SPDXRef-DOCUMENT"])
+        let relations = try #require(bill["relationships"] as? [[String: String]])
+        #expect(relations.count > libraries.count)
+        for relation in relations {
+            for end in ["spdxElementId", "relatedSpdxElement"] { #expect(relation[end].map(names.contains) == true, "\(relation)") }
+        }
+    }
+
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: checkers), "scripts/setup test installs the checkers"))
     func `the bill is valid CycloneDX, and the image has no root`() throws {
         let directory = try directory.get()

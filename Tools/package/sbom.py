@@ -1,8 +1,9 @@
 """Writes a bill of materials of a program: the libraries that it loads, with the packages that they come from.
 
     python3 Tools/package/sbom.py PROGRAM VERSION [SWIFT_VERSION] > spool.cdx.json
+    python3 Tools/package/sbom.py --spdx spool.cdx.json > spool.spdx.json
 
-The format is CycloneDX 1.5, as JSON. The list is the real one: `objdump` has the libraries that each file names, `ldd` has their places,
+The format is CycloneDX 1.5, as JSON; the second form writes the same list as SPDX 2.3. The list is the real one: `objdump` has the libraries that each file names, `ldd` has their places,
 and `dpkg` their packages. The same program and packages make the same bytes; the time is SOURCE_DATE_EPOCH.
 """
 
@@ -110,6 +111,41 @@ def bill(program, version, swift=None):
     return document
 
 
+def spdx(document):
+    """The same bill in SPDX 2.3."""
+    root = document["metadata"]["component"]
+    entries = [root] + document["components"]
+    names = {entry["bom-ref"]: f"SPDXRef-{'spool' if entry is root else number}" for number, entry in enumerate(entries)}
+    packages = [
+        {
+            "SPDXID": names[entry["bom-ref"]], "name": entry["name"], "versionInfo": entry.get("version", ""),
+            "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "copyrightText": "NOASSERTION", "licenseConcluded": "NOASSERTION",
+            "licenseDeclared": "MIT" if entry is root else "NOASSERTION",
+            "externalRefs": [
+                {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": entry["purl"]}
+            ] if "purl" in entry else [],
+        }
+        for entry in entries
+    ]
+    relations = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": names[root["bom-ref"]]}] + [
+        {"spdxElementId": names[edge["ref"]], "relationshipType": "DEPENDS_ON", "relatedSpdxElement": names[target]}
+        for edge in document["dependencies"] for target in edge["dependsOn"]
+    ]
+    return {
+        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"spool-{root['version']}",
+        "documentNamespace": f"https://spool.example.com/spdx/{document['serialNumber'].removeprefix('urn:uuid:')}",
+        "creationInfo": {"created": document["metadata"]["timestamp"], "creators": ["Tool: spool-sbom"]},
+        "packages": packages, "relationships": relations,
+    }
+
+
+def main():
+    if sys.argv[1] == "--spdx":
+        with open(sys.argv[2], encoding="utf-8") as file:
+            return spdx(json.load(file))
+    return bill(*sys.argv[1:4])
+
+
 if __name__ == "__main__":
-    json.dump(bill(*sys.argv[1:4]), sys.stdout, indent=1, sort_keys=True)
+    json.dump(main(), sys.stdout, indent=1, sort_keys=True)
     print()
