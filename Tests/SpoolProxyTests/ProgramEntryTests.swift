@@ -20,10 +20,11 @@ import Testing
             })
     }
 
-    @Test(arguments: [
-        "https/origin.example/x.m3u8", "https://origin.example/x.m3u8", "?url=https%3A%2F%2Forigin.example%2Fx.m3u8",
-        "https/other.example/y.m3u8",
-    ], [nil, "https://origin.example"])
+    @Test(
+        arguments: [
+            "https/origin.example/x.m3u8", "https://origin.example/x.m3u8", "?url=https%3A%2F%2Forigin.example%2Fx.m3u8",
+            "https/other.example/y.m3u8",
+        ], [nil, "https://origin.example"])
     func `a program gets a playlist with the references of its origin, also of other sites`(form: String, site: String?) throws {
         let world = try world { $0.fixedOrigin = site }
         defer { world.stop() }

@@ -186,7 +186,9 @@ extension ProxyRouter {
             return .init(target: .refused(.init(status: 403, explanation: refusal)))
         }
         guard case .resource(let url, let chosen) = known.target else { return known }
-        if known.isForProgram { return .init(target: .refused(.init(status: 403, explanation: "this path is for programs of this machine"))) }
+        if known.isForProgram {
+            return .init(target: .refused(.init(status: 403, explanation: "this path is for programs of this machine")))
+        }
         var meaning = known
         // A plain hit is for the one user of the cache.
         if !cache.configuration.freshness.isShared { meaning.hits = nil }
