@@ -15,12 +15,15 @@ struct LimitsTests {
         try SpoolProcess.run(words, environment: environment.merging(variables) { $1 }, in: directory)
     }
 
-    private func serve(_ words: String..., setting variables: [String: String] = [:]) throws {
+    /// Runs a server, and returns its log.
+    @discardableResult private func serve(_ words: String..., setting variables: [String: String] = [:]) throws -> String {
         let server = try SpoolProcess(
             ["serve", "--listen", "127.0.0.1:0"] + words, environment: environment.merging(variables) { $1 }, in: directory)
         #expect(server.readLine()?.hasPrefix("listening on") == true)
         server.send(SIGTERM)
-        #expect(try server.end().code == 0)
+        let end = try server.end()
+        #expect(end.code == 0)
+        return end.errors
     }
 
     private func limits() throws -> [String: String] {
@@ -38,8 +41,9 @@ struct LimitsTests {
         #expect(kept["quota"] == "20M")
         #expect(kept["min-free"] == "256M (default)")
         #expect(kept["evict"] == "lru (default)")
-        // A limit from an earlier run stays.
-        try serve("--max-age", "30d")
+        // A limit from an earlier run stays, and the start of a server names it.
+        #expect(try serve("--max-age", "30d").contains("set earlier: quota 20M;"))
+        #expect(try serve("--quota", "20M").contains("set earlier: max-age 30d;"))
         #expect(try limits()["quota"] == "20M")
         #expect(try limits()["max-age"] == "30d")
     }

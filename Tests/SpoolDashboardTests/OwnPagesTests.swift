@@ -126,6 +126,14 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, Int64(1) << 60])
+    func `the metric of a store is 0 when its disk has no room`(minimumFreeBytes: Int64?) throws {
+        let world = try ProxyWorld(store: .files, configuration: { $0.limits.minimumFreeBytes = minimumFreeBytes })
+        defer { world.stop() }
+        let lines = try world.get("/_spool/metrics").text.split(separator: "\n")
+        #expect(lines.contains("spool_store_writable \(minimumFreeBytes == nil ? 1 : 0)"))
+    }
+
     /// A probe needs no page secret, but the token of the server.
     @Test func `the health path answers in every mode, also when the cache is closed`() throws {
         for origin in [nil, "http://media.example"] {

@@ -321,6 +321,14 @@ struct CacheSettings {
         }
     }
 
+    /// Returns the limits that a store keeps from an earlier command, and this one does not give.
+    func limitsSetEarlier(in directory: String) throws(SystemError) -> [String] {
+        let stored = try StoredLimits.read(in: directory)
+        return LimitFlags.all.compactMap { flag in
+            ownLimits[flag.name] == nil ? stored[flag].map { "\(flag.name) \($0)" } : nil
+        }
+    }
+
     /// Returns the quota of the server that has the store, else the one that the store keeps, else
     /// the default; nil for none.
     func quotaBytes() throws -> Int64? {

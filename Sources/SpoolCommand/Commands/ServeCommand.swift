@@ -157,7 +157,13 @@ struct ServeCommand: Command {
     /// Writes the given limits into the store, when this process is its writer.
     private func keepLimits(_ service: ProxyService) {
         guard service.cache.store.isWritable, let directory = cacheSettings.configuration.storage.directory else { return }
-        do throws(SystemError) { try cacheSettings.keepLimits(in: directory) } catch {
+        do throws(SystemError) {
+            let earlier = try cacheSettings.limitsSetEarlier(in: directory)
+            if !earlier.isEmpty {
+                service.log.log(.info, "the store keeps limits that were set earlier: \(earlier.joined(separator: ", ")); see 'spool limits'")
+            }
+            try cacheSettings.keepLimits(in: directory)
+        } catch {
             service.log.log(.warning, "the limits hold for this run only: \(error)")
         }
     }

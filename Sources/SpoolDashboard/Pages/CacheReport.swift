@@ -28,6 +28,12 @@ package struct CacheReport: Sendable {
     package var fetches: Int
     /// The counts of the servers that are asked before origins.
     package var tiers: [TierReport]
+
+    /// The free bytes below which a disk counts as full.
+    private static let fullDiskBytes: Int64 = 1 << 20
+
+    /// Whether fetched bytes can be stored now: this process has the store, and the disk has room.
+    var storesNow: Bool { isWritable && (freeBytes ?? .max) >= max(limits.minimumFreeBytes ?? 0, Self.fullDiskBytes) }
 }
 
 extension CacheReport {

@@ -123,7 +123,7 @@ enum StatusReport {
                 ("spool_store_resources", "gauge", "Resources that are stored.", Int64(report.resourceCount)),
                 ("spool_store_quota_bytes", "gauge", "The quota of the store.", report.limits.quotaBytes),
                 ("spool_disk_free_bytes", "gauge", "Free bytes of the disk of the store.", report.freeBytes),
-                ("spool_store_writable", "gauge", "1 if this process writes to the store.", report.isWritable ? 1 : 0),
+                ("spool_store_writable", "gauge", "1 if bytes can be stored now.", report.storesNow ? 1 : 0),
                 (
                     "spool_loop_longest_callback_microseconds", "gauge",
                     "The longest callback of an event loop since the start, in CPU time.",
