@@ -160,7 +160,8 @@ struct ServeCommand: Command {
         do throws(SystemError) {
             let earlier = try cacheSettings.limitsSetEarlier(in: directory)
             if !earlier.isEmpty {
-                service.log.log(.info, "the store keeps limits that were set earlier: \(earlier.joined(separator: ", ")); see 'spool limits'")
+                let list = earlier.joined(separator: ", ")
+                service.log.log(.info, "the store keeps limits that were set earlier: \(list); see 'spool limits'")
             }
             try cacheSettings.keepLimits(in: directory)
         } catch {
