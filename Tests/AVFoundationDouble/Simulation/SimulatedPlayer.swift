@@ -28,6 +28,8 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
     private var tickTimer: SpoolSystem.Timer?
     private var lastTick: MonotonicInstant
     private var unreachableTicks = 0
+    /// The feeder of the last stall. Only its item may not resume by itself; a later one begins anew.
+    private var stalledFeeder: Int?
     private var seekCompletion: (@Sendable (Bool) -> Void)?
     private var pendingSeek: Double?
     private var published: [Int: Published] = [:]
@@ -175,7 +177,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
         guard !isPlaying else { return }
         let waits = player.state.withLock { $0.automaticallyWaitsToMinimizeStalling } && !startsImmediately
         let isReady = waits ? feeder.isLikelyToKeepUp || feeder.isFull : feeder.isBufferedToEnd || feeder.aheadBytes > 1
-        guard isReady, !waits || stallCount == 0 || habits.resumesByItself else { return }
+        guard isReady, !waits || stalledFeeder != feeder.number || habits.resumesByItself else { return }
         isPlaying = true
         lastTick = world.time.now
         tellPlaying()
@@ -256,6 +258,7 @@ package final class SimulatedPlayer: PlayerMachinery, @unchecked Sendable {
     private func stalled(_ feeder: MediaFeeder) {
         stop()
         stallCount += 1
+        stalledFeeder = feeder.number
         startsImmediately = false
         let item = feeder.item
         let notifies = habits.notifiesStalls
