@@ -66,9 +66,9 @@ extension MediaCache {
         }.get()
     }
 
-    /// Removes a resource, its pin and its download from the cache. With the name of a manifest, the
-    /// whole presentation goes, except for parts that another stored presentation shares. Readers
-    /// end with `.removed`.
+    /// Removes a resource, its pin and its download from the cache. With the name of a manifest,
+    /// the whole presentation goes, except for parts that another stored presentation shares.
+    /// Readers end with `.removed`.
     ///
     /// The manifest is removed last, so an interrupted removal can be repeated.
     ///

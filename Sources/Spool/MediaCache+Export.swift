@@ -25,8 +25,8 @@ extension MediaCache {
     /// - Throws: `.notStored` if bytes are missing; `.exists` if there is a file of that name;
     ///   `.file` if the file can't be written; `.store` if stored bytes are damaged, which become a
     ///   gap; `.representationChanged` if the resource is removed or replaced meanwhile;
-    ///   `.transform`, `.cancelled`, `.closed`; `.unsupportedURL`, also for the manifest of an HLS or
-    ///   DASH presentation, which has no single file.
+    ///   `.transform`, `.cancelled`, `.closed`; `.unsupportedURL`, also for the manifest of an HLS
+    ///   or DASH presentation, which has no single file.
     @discardableResult
     public func export(
         _ name: some ResourceName, to path: String, options: ExportOptions = ExportOptions(),

@@ -11,8 +11,8 @@ extension MediaCache {
     ///
     /// - Parameter name: The resource, by its URL or key.
     /// - Returns: The file, or nil if bytes are missing or damaged. Also nil if no file contains
-    ///   the bytes as readers get them: in an encrypted store, with a content transform, for an empty
-    ///   resource, or for the manifest of a presentation, whose parts are files of their own.
+    ///   the bytes as readers get them: in an encrypted store, with a content transform, for an
+    ///   empty resource, or for the manifest of a presentation, whose parts are files of their own.
     /// - Throws: `.store`, `.closed`, `.unsupportedURL`.
     public func completeFile(for name: some ResourceName) async throws(CacheError) -> CompleteFile? {
         let key = try name.key(in: self)

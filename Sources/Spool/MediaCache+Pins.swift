@@ -53,8 +53,8 @@ extension ResourceKey {
     /// The most keys that one call of `pinnedWithoutBytes(in:after:)` returns.
     private static let pinPage = 1000
 
-    /// Returns the keys of pinned resources without stored bytes, in a stable order, at most 1000 of
-    /// them. For more, call again with the last key.
+    /// Returns the keys of pinned resources without stored bytes, in a stable order, at most 1000
+    /// of them. For more, call again with the last key.
     ///
     /// A pin that version 0.1 or earlier made before the first byte came is missing here until the
     /// resource is pinned again.

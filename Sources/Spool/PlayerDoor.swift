@@ -6,8 +6,8 @@ package protocol PlayerDoor: AnyObject, Sendable {
     /// Ends everything that holds the cache, before the cache closes. Not called on a thread of the
     /// cache.
     func cacheCloses()
-    /// Sends players that wait for their first answer to the original, if the cache is bypassed now.
-    /// Called on any thread.
+    /// Sends players that wait for their first answer to the original, if the cache is bypassed
+    /// now. Called on any thread.
     func bypassChanged()
 }
 

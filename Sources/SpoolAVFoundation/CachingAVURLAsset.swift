@@ -47,8 +47,8 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     let sources: AssetSources?
     /// Reports the stored bytes to the followers of `progress`.
     let watch: AssetWatch?
-    /// The object that lives as long as the asset: the stored file that it plays, which stays in the
-    /// store, or its place at the proxy, which serves its segments. Nil for any other asset.
+    /// The object that lives as long as the asset: the stored file that it plays, which stays in
+    /// the store, or its place at the proxy, which serves its segments. Nil for any other asset.
     private let kept: (any Sendable)?
 
     /// The last loading error of this asset, or nil when there was none.

@@ -89,8 +89,8 @@ struct RunningServer {
         return "\(origin)/"
     }
 
-    /// Returns the URL by which the server fetches and stores a resource, and sends it as its origin
-    /// does. A server of one site does so for programs, too.
+    /// Returns the URL by which the server fetches and stores a resource, and sends it as its
+    /// origin does. A server of one site does so for programs, too.
     func proxied(_ url: MediaURL) -> String {
         "\(address)\(ProxiedPath.ownPrefix)\(ProxiedPath.programPrefix)\(token)/\(ProxiedPath.query(url))"
     }

@@ -6,9 +6,9 @@ import SpoolSystem
 /// process fetches are stored, and fetched once.
 ///
 /// A request goes to the origin itself where the server cannot help: for a method other than GET,
-/// with `Authorization`, when the server refuses, and after the server is gone. When the server gives a
-/// reason for a missing answer, the reason becomes the error that the origin's own transport would
-/// have reported.
+/// with `Authorization`, when the server refuses, and after the server is gone. When the server
+/// gives a reason for a missing answer, the reason becomes the error that the origin's own
+/// transport would have reported.
 final class ServerTransport: Transport {
     private let server: RunningServer
     private let base: any Transport

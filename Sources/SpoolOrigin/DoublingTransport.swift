@@ -37,9 +37,9 @@ package final class DoublingTransport: Transport {
     package func close() { base.close() }
 }
 
-/// The rules of a request that may be sent twice. The first success or redirect wins. A refusal of the
-/// second request may be caused by the first one, which occupies the origin's only place. So it, and
-/// an error of either, counts only if the other one has no answer either.
+/// The rules of a request that may be sent twice. The first success or redirect wins. A refusal of
+/// the second request may be caused by the first one, which occupies the origin's only place. So
+/// it, and an error of either, counts only if the other one has no answer either.
 private struct Doubling: AttemptPolicy {
     let start: AttemptStart
     private var isDoubled = false

@@ -84,8 +84,8 @@ struct StoreOpening {
             try fileSystem.createDirectory(layout.data)
             return try StoreLock.acquire(path: layout.lock, fileSystem: fileSystem, processID: options.processID)
         } catch {
-            // A read-only disk can still be read. Without an index there is nothing to read, and the
-            // reason is the error itself.
+            // A read-only disk can still be read. Without an index there is nothing to read, and
+            // the reason is the error itself.
             if error.meansReadOnly, !options.mustBeWritable, hasIndex { return .held(by: nil) }
             throw StoreError(error)
         }

@@ -37,7 +37,7 @@ import Testing
 
     @Test func `clear keeps pinned resources and counts them, and erase-everything takes them`() throws {
         let (film, song) = (VirtualResource.film(), VirtualResource.film("song.mp4", seed: 2))
-        let world = try ProxyWorld([film, song], dashboard: { $0.commandToken = "command" })
+        let world = try ProxyWorld([film, song], options: { $0.programToken = "command" })
         defer { world.stop() }
         let fields: HTTPFields = ["Authorization": "Bearer command"]
         for resource in [film, song] {

@@ -6,7 +6,7 @@ import SpoolStore
 /// start and on each device. A user who is in the treatment stays there when the fraction grows.
 ///
 /// ```swift
-/// configuration.rollout = Rollout(fraction: 0.01, control: 0.01, salt: "2026-12", unit: installationID)
+/// configuration.rollout = Rollout(fraction: 0.01, control: 0.01, salt: "2026-12", unit: "user 4711")
 /// ```
 public struct Rollout: Hashable, Sendable {
     /// The group of a user.

@@ -11,8 +11,8 @@ extension Configuration {
         /// default is false.
         public var isShared = false
         /// How the cache distinguishes versions, for hosts whose validators are missing or
-        /// unreliable. The keys are host names in lower case, or `*` for all other hosts. `Identity`
-        /// describes the cost of each way.
+        /// unreliable. The keys are host names in lower case, or `*` for all other hosts.
+        /// `Identity` describes the cost of each way.
         public var identities: [String: Identity] = [:]
         /// The rules that map URLs to keys.
         public var keyPolicy = KeyPolicy()

@@ -82,7 +82,8 @@ extension Configuration {
         /// The servers that are asked before the origin. Each one is asked before those that stand
         /// in front of it in this list.
         package var tiers: [TierSetting] = []
-        /// Whether one of the tiers is the process that has the store, and keeps there what it sends.
+        /// Whether one of the tiers is the process that has the store, and keeps there what it
+        /// sends.
         package var tierStores: @Sendable () -> Bool = { false }
 
         /// Creates the default settings.

@@ -1,8 +1,8 @@
 public import SpoolCore
 public import SpoolManifests
 
-/// An entry of the list of downloads, at one moment: a resource, or an HLS or DASH presentation with
-/// all of its parts.
+/// An entry of the list of downloads, at one moment: a resource, or an HLS or DASH presentation
+/// with all of its parts.
 public struct Download: Hashable, Sendable, Identifiable {
     /// The state of a download.
     public enum State: Hashable, Sendable {
@@ -12,7 +12,8 @@ public struct Download: Hashable, Sendable, Identifiable {
         case running
         /// It waits for `resume`.
         case paused
-        /// The origin can't be reached, or the network policy refuses the request. It is tried again.
+        /// The origin can't be reached, or the network policy refuses the request. It is tried
+        /// again.
         case waitingForNetwork(reason: String)
         /// It is not tried again before `resume`.
         case failed(reason: String)
@@ -39,8 +40,8 @@ public struct Download: Hashable, Sendable, Identifiable {
     /// The number of bytes of the resource, or nil until it is known. Of a presentation it is an
     /// estimate until the download is complete, because manifests give no lengths.
     public var totalBytes: Int64?
-    /// The bytes that arrived in a second, smoothed over the last seconds. Nil unless it runs, and in
-    /// its first second.
+    /// The bytes that arrived in a second, smoothed over the last seconds. Nil unless it runs, and
+    /// in its first second.
     public var bytesPerSecond: Int64? { state == .running ? meter.bytesPerSecond : nil }
     /// The time that the rest takes at this speed; nil while the speed or the length is not known,
     /// and while nothing arrives.
@@ -86,8 +87,8 @@ struct DownloadMeter: Hashable {
 
 /// The settings of the list of downloads. They may be changed while downloads run.
 public struct DownloadSettings: Hashable, Sendable {
-    /// The most downloads that run at once; less than 1 counts as 1. The default of 2 keeps one busy
-    /// while the other waits for its origin.
+    /// The most downloads that run at once; less than 1 counts as 1. The default of 2 keeps one
+    /// busy while the other waits for its origin.
     public var maximumRunning = 2
     /// The most bytes that all downloads together fetch in a second, or nil, the default, for no
     /// limit.

@@ -1,8 +1,8 @@
 public import SpoolCore
 import SpoolStore
 
-/// The further parts of an entry of the list of downloads. They are kept with the entry, and go with
-/// it.
+/// The further parts of an entry of the list of downloads. They are kept with the entry, and go
+/// with it.
 public struct DownloadDetails: Hashable, Sendable {
     /// The most bytes of `appData`: enough for a title, an identifier and the place of a picture.
     public static let maximumAppDataBytes = 4096
@@ -21,11 +21,15 @@ public struct DownloadDetails: Hashable, Sendable {
 
     /// Creates details.
     ///
-    /// - Parameter requestFields: Fields for each origin request of the download, such as
-    ///   `Authorization`; at most 8192 bytes. No list, event, log or report has their values. The
-    ///   parts of a presentation at another origin than its manifest get none. An encrypted store
-    ///   seals them. In a plain store they are in the index, which has the file protection of the
-    ///   configuration.
+    /// - Parameters:
+    ///   - requestFields: Fields for each origin request of the download, such as `Authorization`; at
+    ///     most 8192 bytes. No list, event, log or report has their values. The parts of a
+    ///     presentation at another origin than its manifest get none. An encrypted store seals them.
+    ///     In a plain store they are in the index, which has the file protection of the configuration.
+    ///   - appData: The app's own data about the entry, at most `maximumAppDataBytes`.
+    ///   - access: The networks and the state of the device in which the download runs, or nil for
+    ///     `NetworkPolicy.downloads`.
+    ///   - maximumBytes: The most bytes that the download may have, or nil for no limit of its own.
     public init(requestFields: HTTPFields = [:], appData: [UInt8] = [], access: NetworkAccess? = nil, maximumBytes: Int64? = nil) {
         (self.appData, self.access, self.maximumBytes) = (appData, access, maximumBytes)
         fields = WriteOnlyFields(fields: requestFields)

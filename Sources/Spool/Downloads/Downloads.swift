@@ -21,8 +21,8 @@ extension MediaCache {
 /// After a restart they go on at the first missing byte. They yield to players as preloads do, and
 /// respect the network policy.
 ///
-/// The bytes of downloads are not evicted, and do not count towards the quota. They have an allowance
-/// of their own (``DownloadSettings/allowanceBytes``). A pin does not change that.
+/// The bytes of downloads are not evicted, and do not count towards the quota. They have an
+/// allowance of their own (``DownloadSettings/allowanceBytes``). A pin does not change that.
 public struct Downloads: Sendable {
     private let cache: MediaCache
 
@@ -71,8 +71,8 @@ public struct Downloads: Sendable {
     /// decide which of them it is.
     ///
     /// If the URL is in the list, its entry gets the group, the priority and the selection, and is
-    /// tried again if it had failed. With another selection, a finished one runs again. Other details
-    /// apply to its next attempt.
+    /// tried again if it had failed. With another selection, a finished one runs again. Other
+    /// details apply to its next attempt.
     ///
     /// - Parameters:
     ///   - url: An absolute `http` or `https` URL.
@@ -81,12 +81,12 @@ public struct Downloads: Sendable {
     ///   - key: The identity in the cache, if the URL is not stable, or nil for the key of the URL.
     ///   - group: The name of a group that may be paused and resumed as one.
     ///   - priority: Higher ones run first.
-    ///   - details: Request fields, data of the app, requirements, a limit of its own; or nil for those
-    ///     of the entry, if there is one.
+    ///   - details: Request fields, data of the app, requirements, a limit of its own; or nil for
+    ///     those of the entry, if there is one.
     /// - Returns: The entry.
     /// - Throws: `.unsupportedURL` for any other URL, `.configuration` for details beyond their
-    ///   bounds, `.noRoom` if the list has 10 000 entries, `.store`, `.storeLocked` if another process
-    ///   writes the store, `.closed`.
+    ///   bounds, `.noRoom` if the list has 10 000 entries, `.store`, `.storeLocked` if another
+    ///   process writes the store, `.closed`.
     @discardableResult
     public func add(
         _ url: String, selection: PresentationSelection = PresentationSelection(), key: ResourceKey? = nil, group: String = "",

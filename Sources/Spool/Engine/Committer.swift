@@ -129,17 +129,17 @@ final class Committer: Sendable {
         } catch { return error }
     }
 
-    /// Returns the access time for a use at `time`: later than all before, whatever the clock shows.
+    /// Returns the access time for a use at `time`.
+    ///
+    /// A use may be entered after later ones, and keeps its place among them. While the clock is
+    /// behind the newest access time, because it was set back, each use is the newest.
     private func accessTime(at time: Timestamp) throws(StoreError) -> Timestamp {
-        var before = state.withLock { $0.lastAccess }
-        if before == nil { before = try store.lastAccess() }
-        guard let before else {
-            state.withLock { $0.lastAccess = time }
-            return time
-        }
-        let next = max(time, Timestamp(nanoseconds: before.nanoseconds.addingSaturated(1)))
-        state.withLock { $0.lastAccess = next }
-        return next
+        var newest = state.withLock { $0.lastAccess }
+        if newest == nil { newest = try store.lastAccess() }
+        var time = time
+        if let newest, newest >= environment.time.wallNow { time = max(time, Timestamp(nanoseconds: newest.nanoseconds.addingSaturated(1))) }
+        state.withLock { $0.lastAccess = max(newest ?? time, time) }
+        return time
     }
 
     /// Counts a commit that was entered, and begins a durable point if one is due. Runs on the

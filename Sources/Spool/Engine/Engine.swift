@@ -183,7 +183,8 @@ final class Engine: Sendable {
         _ = environment.time.after(pause, on: environment.control) { sessions.withLock { $0.makeStale() } }
     }
 
-    /// Records a failed call of the store. One that was closed or suspended meanwhile is no trouble.
+    /// Records a failed call of the store. One that was closed or suspended meanwhile is no
+    /// trouble.
     func failed(_ what: String, _ error: StoreError) {
         if error != .closed && error != .suspended { record(.storeTrouble("\(what): \(error)")) }
     }

@@ -2,7 +2,8 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-// The bytes that a killed process left beside the index. Until the files are counted, they take room.
+// The bytes that a killed process left beside the index. Until the files are counted, they take
+// room.
 
 extension Evictor {
     /// The longest time that writes wait while the evictor counts the files that a killed process

@@ -192,8 +192,8 @@ final class Evictor: Sendable {
         return (downloads.isEmpty ? all : max(0, all - (try store.downloadBytes()))) + (try unnamedBytes())
     }
 
-    /// Counts the bytes of a file that readers use after the index has forgotten it, or counts them no
-    /// more if `bytes` is nil. Callable from any thread.
+    /// Counts the bytes of a file that readers use after the index has forgotten it, or counts them
+    /// no more if `bytes` is nil. Callable from any thread.
     func setUnnamed(_ bytes: Int64?, of generation: GenerationID) {
         state.withLock { $0.unnamed[generation] = bytes }
     }

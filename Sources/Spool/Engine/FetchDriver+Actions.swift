@@ -34,7 +34,8 @@ extension FetchDriver {
     }
 
     func end(_ id: FetchID, _ error: OriginError?, _ state: inout State, _ effects: inout [Effect]) {
-        // The pause after a 503 is that of the resource (`BackOff`). Rate limits count for all of it.
+        // The pause after a 503 is that of the resource (`BackOff`). Rate limits count for all of
+        // it.
         if case .status(429, _) = error, let delay = error?.askedDelay {
             effects.append(
                 .schedule { [session] scheduler, now in

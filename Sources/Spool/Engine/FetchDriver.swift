@@ -70,8 +70,8 @@ struct FetchDriver {
             state.machine.sent(intake.id, isForOneUser: intake.client?.selection.hasCredentials == true)
             var request = session.request(of: intake, state)
             request.priority = state.demand.priority
-            // A reader sends at most three requests before a status is passed on. The repetition in the
-            // client's own form was sent before.
+            // A reader sends at most three requests before a status is passed on. The repetition in
+            // the client's own form was sent before.
             request.clientRange = state.owesOneConnection ? nil : intake.ask.client
             request.wait(intake.asker.patience, isBrief: intake.ask.isBrief || state.demand.priority < .playing)
             return request
@@ -183,8 +183,8 @@ struct FetchDriver {
     /// The statuses by which origins refuse a further connection of a client.
     private static let mayRefuseConnections: Set<Int> = [403, 429, 503, 509]
 
-    /// Ends a fetch to the same host that no reader needs, and lets the readers of a refused one ask
-    /// again.
+    /// Ends a fetch to the same host that no reader needs, and lets the readers of a refused one
+    /// ask again.
     private func asksAgain(_ intake: FetchIntake, _ error: OriginError) -> Bool {
         guard error.askedDelay == nil, session.state.withLock({ $0.machine.mayAskAgain(intake.id) }),
             session.shared.limiter.endUnneeded(at: session.host)
@@ -203,7 +203,8 @@ struct FetchDriver {
         session.shared.hostAnswers.withLock { $0.answered(session.host, after: now - sent, now: now) }
     }
 
-    /// Tells the limiter that an answer has begun. A web radio has no end, and no place of its host.
+    /// Tells the limiter that an answer has begun. A web radio has no end, and no place of its
+    /// host.
     private func noteHead(_ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
         let fetch = state.machine.fetches.first { $0.id == intake.id }
         let isEndless = fetch.map { $0.servedEnd == nil && $0.upper == nil } ?? false

@@ -1,8 +1,8 @@
 import SpoolCore
 import SpoolSystem
 
-/// A fetch that the limiter starts, pauses and stops. Every method is called outside the lock of the
-/// limiter, on any thread.
+/// A fetch that the limiter starts, pauses and stops. Every method is called outside the lock of
+/// the limiter, on any thread.
 package protocol LimitedFetch: AnyObject, Sendable {
     /// Starts the fetch on these networks.
     func start(on access: NetworkAccess)
@@ -45,8 +45,8 @@ package final class FetchLimiter: Sendable {
         state = Locked(State(scheduler: scheduler))
     }
 
-    /// The most forwarded requests at once, besides slow ones and those of further clients. With all
-    /// of them, and all fetches, libcurl has connections left (`CurlTransportOptions`).
+    /// The most forwarded requests at once, besides slow ones and those of further clients. With
+    /// all of them, and all fetches, libcurl has connections left (`CurlTransportOptions`).
     static let forwardedRequests = 32
 
     /// A limiter of the requests that a proxy forwards to its fixed origin.
@@ -82,8 +82,8 @@ package final class FetchLimiter: Sendable {
 
     /// Ends one running fetch to a host that no reader needs, because the host refuses another one.
     ///
-    /// - Returns: Whether another request may succeed: there was such a fetch, or the host serves one
-    ///   connection and may not have noticed the end of the last one.
+    /// - Returns: Whether another request may succeed: there was such a fetch, or the host serves
+    ///   one connection and may not have noticed the end of the last one.
     func endUnneeded(at host: String) -> Bool {
         let now = time.now
         let (fetches, servesOne) = state.withLock { state in

@@ -2,18 +2,11 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// The file of a past version.
-struct PastFile {
-    let file: any DataFile
-    /// The checks of its bytes that no reader has used yet, as the index had them.
-    var checks: [Piece]?
-}
-
 /// The files of past versions, which readers of one session go on with.
 ///
-/// The index forgets such a version as soon as another one is committed, and the file loses its name.
-/// The open file keeps the bytes until the last reader has left, and they count towards the quota
-/// until then.
+/// The index forgets such a version as soon as another one is committed, and the file loses its
+/// name. The open file keeps the bytes until the last reader has left, and they count towards the
+/// quota until then.
 struct PastFiles {
     typealias State = ResourceSession.State
     typealias Effect = ResourceSession.Effect
@@ -44,8 +37,8 @@ struct PastFiles {
         effects.append(.call { [self] in withExtendedLifetime(past) { count(generation) } })
     }
 
-    /// Calls the evictor until it has the present size. Calls of two threads may overtake each other,
-    /// and the last one of them has read the size after both changes.
+    /// Calls the evictor until it has the present size. Calls of two threads may overtake each
+    /// other, and the last one of them has read the size after both changes.
     private func count(_ generation: GenerationID) {
         var counted: Int64??
         while true {
@@ -70,4 +63,9 @@ struct PastFiles {
             session.state.withLock { $0.past[generation]?.checks = found }
         }
     }
+}
+
+extension ResourceSession {
+    /// The files of past versions.
+    var pastFiles: PastFiles { PastFiles(session: self) }
 }

@@ -10,7 +10,8 @@ struct ReaderAsk: Sendable {
     var patience: OriginPatience
     /// The networks that the reader named, or nil if it named none.
     var access: NetworkAccess?
-    /// The name of the client whose share the request is part of. Nil for a program of this machine.
+    /// The name of the client whose share the request is part of. Nil for a program of this
+    /// machine.
     var requester: [UInt8]?
     /// The client of a door; nil for a reader of the app.
     var client: ClientRequest?

@@ -50,8 +50,8 @@ package struct ResourceCatalog {
         return existed
     }
 
-    /// Descriptions of the broken invariants of the sessions, for simulations, which check them after
-    /// every step.
+    /// Descriptions of the broken invariants of the sessions, for simulations, which check them
+    /// after every step.
     package var violations: [String] {
         engine.sessions.withLock { $0.all }.flatMap { session in session.state.withLock { $0.machine.violations } }
     }

@@ -38,8 +38,8 @@ extension ResourceSession {
         return SessionReader(session: self, request, ask, options: options, wake: wake)
     }
 
-    /// Returns how a reader with these options has the origin asked: its URL has the signature that is
-    /// still valid, and its fields have the token. A reader of the app without fields, such as a
+    /// Returns how a reader with these options has the origin asked: its URL has the signature that
+    /// is still valid, and its fields have the token. A reader of the app without fields, such as a
     /// preload, has those of the last answer.
     private func ask(for url: MediaURL, _ options: ReadOptions) -> ReaderAsk {
         let url = options.client?.url ?? url

@@ -122,7 +122,8 @@ final class ResourceSession: Sendable {
         var passReason: NotStoredReason?
         /// Whether the store is suspended, so that nothing can be written.
         var isStoreSuspended = false
-        /// How the readers have the origin asked. A reader that is not here has it asked by `lastAsk`.
+        /// How the readers have the origin asked. A reader that is not here has it asked by
+        /// `lastAsk`.
         var asks: [ReaderID: ReaderAsk] = [:]
         /// How the origin was asked for its last answer, or is asked first.
         var lastAsk: ReaderAsk
@@ -188,8 +189,6 @@ final class ResourceSession: Sendable {
     var fetching: FetchDriver { FetchDriver(session: self) }
     /// The path of received bytes to file and index.
     var writes: WritePipeline { WritePipeline(session: self) }
-    /// The files of past versions.
-    var pastFiles: PastFiles { PastFiles(session: self) }
 
     // MARK: Acting
 

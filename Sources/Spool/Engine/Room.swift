@@ -15,7 +15,7 @@ package struct Room: Sendable {
         engine.committer.unlisted(engine.committer.parts.withLock { $0.listed(parts, in: playlist, isLive: isLive) })
     }
 
-    /// The bytes that are promised to writes and not in the index. They are 0 when nothing is on its
-    /// way to a file.
+    /// The bytes that are promised to writes and not in the index. They are 0 when nothing is on
+    /// its way to a file.
     package var promisedBytes: Int64 { engine.evictor.state.withLock { $0.ledger.promisedBytes } }
 }

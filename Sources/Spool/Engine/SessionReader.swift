@@ -129,8 +129,8 @@ package final class SessionReader: Sendable {
         session.state.withLock { $0.machine.foundVersion(id) }
     }
 
-    /// Whether a request to the origin was made for this reader. A reader without one got stored bytes,
-    /// or shares the request of another.
+    /// Whether a request to the origin was made for this reader. A reader without one got stored
+    /// bytes, or shares the request of another.
     package var hasAsked: Bool {
         session.state.withLock { $0.machine.hasAsked(id) }
     }

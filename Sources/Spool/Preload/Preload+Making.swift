@@ -34,8 +34,8 @@ extension Preload {
         return preload
     }
 
-    /// Makes a preload of all bytes of one resource, with these options as they are. A manifest is a
-    /// resource like any other. It has begun.
+    /// Makes a preload of all bytes of one resource, with these options as they are. A manifest is
+    /// a resource like any other. It has begun.
     package static func wholeResource(
         in cache: MediaCache, _ url: String, key: ResourceKey, options: ReadOptions, mailbox: any Mailbox
     ) -> Preload {

@@ -20,8 +20,8 @@ public final class Preload: Sendable {
         case any
         /// Any resource. A manifest is a resource like any other.
         case resource
-        /// A presentation, of which every manifest and part must be stored. Stored parts are skipped,
-        /// and all of them are pinned if the manifest is.
+        /// A presentation, of which every manifest and part must be stored. Stored parts are
+        /// skipped, and all of them are pinned if the manifest is.
         case presentation
     }
 

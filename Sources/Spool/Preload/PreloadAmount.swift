@@ -2,8 +2,8 @@ public import SpoolCore
 
 /// How much of a resource a preload fetches.
 public enum PreloadAmount: Hashable, Sendable {
-    /// The bytes from this offset on, by default the first ones. A negative number counts as 0. Of a
-    /// presentation, whole parts are taken from its beginning until they have that many bytes.
+    /// The bytes from this offset on, by default the first ones. A negative number counts as 0. Of
+    /// a presentation, whole parts are taken from its beginning until they have that many bytes.
     case bytes(Int64, from: Int64 = 0)
     /// The bytes that a player needs for the seconds from this time on, by default the first ones:
     /// headers, index, and the samples of all tracks. Use the position at which playback resumes.

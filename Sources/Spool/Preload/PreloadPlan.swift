@@ -23,8 +23,8 @@ package struct PreloadPlan {
     /// The most seconds that count: a day.
     private static let mostSeconds: Double = 86_400
 
-    /// The seconds before a time in the middle whose samples are planned as well, and the margin of a
-    /// plan: most encoders set a picture that stands alone at least every 4 seconds.
+    /// The seconds before a time in the middle whose samples are planned as well, and the margin of
+    /// a plan: most encoders set a picture that stands alone at least every 4 seconds.
     private static let leadSeconds: Double = 4.5
 
     /// The first bytes that decide whether a resource is a manifest.
@@ -82,9 +82,9 @@ package struct PreloadPlan {
         switch amount {
         case .bytes(let count, let start): plan(upTo: max(0, start).addingSaturated(max(0, count)), from: max(0, start))
         case .whole: plan(upTo: .max)
-        case .seconds(let seconds, let start):
-            let ends = start > 0 ? [start + max(0, seconds), start - Self.leadSeconds, 0] : [seconds]
-            planners = ends.map { MediaPlanner(seconds: $0, length: length) }
+        case .seconds(let seconds, let begin):
+            let times = begin > 0 ? [begin + max(0, seconds), begin - Self.leadSeconds, 0] : [seconds]
+            planners = times.map { MediaPlanner(seconds: $0, length: length) }
         }
     }
 

@@ -126,8 +126,8 @@ final class ResourcePreload: Sendable {
 
     // MARK: Beginning
 
-    /// Pins the resource if its presentation is pinned, and looks up the stored bytes. Then opens the
-    /// reader, unless it is paused.
+    /// Pins the resource if its presentation is pinned, and looks up the stored bytes. Then opens
+    /// the reader, unless it is paused.
     func begin() {
         if let error = settings.download?.beginning(key) { return mailbox.post { [weak self] in self?.end(.failure(error)) } }
         guard settings.isPinning else { return lookUp() }

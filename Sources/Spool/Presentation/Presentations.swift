@@ -108,7 +108,8 @@ public struct Presentations: Sendable {
         return try await cache.status(of: key)?.isComplete == true
     }
 
-    /// Removes a resource, with the parts that only it has if it is a manifest. The manifest is last.
+    /// Removes a resource, with the parts that only it has if it is a manifest. The manifest is
+    /// last.
     func remove(_ key: ResourceKey) async throws(CacheError) -> Bool {
         for part in try await ownResources(of: key)?.dropFirst().reversed() ?? [] { try await removeResource(part) }
         return try await removeResource(key)

@@ -7,8 +7,8 @@ import SpoolOrigin
 extension ResourceSession {
     /// Returns the request of a fetch, without range and conditions. Called under the lock.
     ///
-    /// The URL may be at another host than the session's, if several hosts share a key. That host gets
-    /// no field that may carry credentials.
+    /// The URL may be at another host than the session's, if several hosts share a key. That host
+    /// gets no field that may carry credentials.
     func request(of intake: FetchIntake, _ state: State) -> OriginRequest {
         var request = intake.asker.request
         let asked = request.location?.origin ?? origin

@@ -156,8 +156,8 @@ extension LoadingRequestStateMachine {
         return ending.map { .fail($0, failure) } + dropUnusedFeeds()
     }
 
-    /// Handles a feed whose reader failed for a reason that will be removed, and is then reported by
-    /// `released`.
+    /// Handles a feed whose reader failed for a reason that will be removed, and is then reported
+    /// by `released`.
     package mutating func postponed(_ id: LoadingFeedID) -> [LoadingAction] {
         guard let index = feeds.firstIndex(where: { $0.id == id }) else { return [] }
         feeds[index].isPostponed = true

@@ -19,8 +19,8 @@ import SpoolSystem
 /// Without an observer, a player with an open request counts.
 ///
 /// Open requests and downloads wait meanwhile, and go on when the app is back or plays in the
-/// background, for example by the lock screen. The cache then takes its locks again. At each of these
-/// returns its loopback endpoint opens its listener again, which the system closes.
+/// background, for example by the lock screen. The cache then takes its locks again. At each of
+/// these returns its loopback endpoint opens its listener again, which the system closes.
 ///
 /// Following ends when this object is released. Safe to use from any thread.
 public final class AppLifecycle: Sendable {

@@ -77,9 +77,9 @@ package import SpoolSystem
     public var rescuesItems = true
 
     /// Called when the observer has replaced an item by another one of the same media: for an
-    /// AirPlay receiver, back, when `play()` creates a failed item again, and for a rescue. The new item has the
-    /// position and the settings of the old one. Move outputs, observers, a media selection and
-    /// the metadata of AVKit to it.
+    /// AirPlay receiver, back, when `play()` creates a failed item again, and for a rescue. The new
+    /// item has the position and the settings of the old one. Move outputs, observers, a media
+    /// selection and the metadata of AVKit to it.
     public var onReplacement: ((_ old: AVPlayerItem, _ new: AVPlayerItem) -> Void)?
 
     /// The broadcast behind `states`.

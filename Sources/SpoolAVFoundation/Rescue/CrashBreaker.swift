@@ -52,8 +52,8 @@ package struct CrashBreaker: Codable, Hashable, Sendable {
         if isDue || isDebugged { (self.openSince, ends, lastEnd) = (nil, Self.endsToOpen - 1, now) }
     }
 
-    /// Returns the seconds from one moment to a later one, or nil if the clock went back or a number
-    /// of the record makes no sense.
+    /// Returns the seconds from one moment to a later one, or nil if the clock went back or a
+    /// number of the record makes no sense.
     private static func time(from earlier: Int64, to later: Int64) -> Int64? {
         let (seconds, isTooLong) = later.subtractingReportingOverflow(earlier)
         return isTooLong || seconds < 0 ? nil : seconds

@@ -28,7 +28,8 @@ extension MediaCache {
         }
     }
 
-    /// The error for which this cache has no store, or nil. Only `openOrBypass` returns such a cache.
+    /// The error for which this cache has no store, or nil. Only `openOrBypass` returns such a
+    /// cache.
     public var openError: CacheError? { bypass.openFailure.withLock { $0 } }
 
     /// The group of the user in `Configuration.rollout`, or nil without a rollout.

@@ -65,7 +65,7 @@ extension AssetSources {
         for (name, value) in HTTPCookie.requestHeaderFields(with: cookies(for: url, parsed)) {
             request.setValue(value, forHTTPHeaderField: name)
         }
-        request.setValue("bytes=0-0", forHTTPHeaderField: "Range")
+        request.setValue("bytes=0-0", forHTTPHeaderField: HTTPFields.Name.range.text)
         #if canImport(Darwin)
         if let access = parsed.access {
             request.allowsCellularAccess = access.allowsCellular

@@ -1,8 +1,8 @@
 #if !os(watchOS)
 public import Spool
 
-/// The measures of one item: how it began, how it played, and how it ended. It has neither a URL nor
-/// a key, so an app may send it to its own statistics.
+/// The measures of one item: how it began, how it played, and how it ended. It has neither a URL
+/// nor a key, so an app may send it to its own statistics.
 ///
 /// Items without the cache have a report as well. So two groups of a `Rollout` can be compared.
 public struct PlaybackReport: Codable, Hashable, Sendable {

@@ -4,8 +4,8 @@ import Spool
 import SpoolCore
 import SpoolSystem
 
-/// Makes one report for each item of a player. Safe to use from any thread, so that a player that is
-/// released still reports its last item.
+/// Makes one report for each item of a player. Safe to use from any thread, so that a player that
+/// is released still reports its last item.
 package final class PlaybackReporter: Sendable {
     private struct Item {
         let id: ObjectIdentifier

@@ -167,8 +167,8 @@ extension DoorState {
     /// Notes that an item of the cache became ready by itself.
     func itemOpened() { breaker.withLock { $0.itemOpened() } }
 
-    /// Counts a rescue, once its original is ready or has failed as well. Several rescues bypass the
-    /// cache until the process ends.
+    /// Counts a rescue, once its original is ready or has failed as well. Several rescues bypass
+    /// the cache until the process ends.
     func originalEnded(isPlaying: Bool, of key: ResourceKey?, in cache: MediaCache) {
         guard isPlaying else { return breaker.withLock { $0.originalFailed() } }
         if let key { remember(.rescued, for: key) }
@@ -197,7 +197,8 @@ extension PlaybackObserver {
         return recovery.isWaiting || isWaiting ? .needs(.stalled) : .well
     }
 
-    /// The rate at which the user wants to play. A player that ran out of bytes may have the rate 0.
+    /// The rate at which the user wants to play. A player that ran out of bytes may have the rate
+    /// 0.
     func intendedRate(of player: AVPlayer) -> Float {
         switch recovery.state {
         case .playing(let rate), .stopped(let rate), .waiting(let rate): rate

@@ -114,8 +114,8 @@ package struct RescueStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Returns whether a number has grown. One that shrinks is no movement: the cache does not count
-    /// the stored bytes of a resource that nothing reads.
+    /// Returns whether a number has grown. One that shrinks is no movement: the cache does not
+    /// count the stored bytes of a resource that nothing reads.
     private mutating func note(_ new: RescueMovement) -> Bool {
         let most = RescueMovement(most: movement, new)
         defer { movement = most }

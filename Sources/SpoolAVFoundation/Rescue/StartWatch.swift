@@ -82,8 +82,8 @@ package final class StartWatch: Sendable {
         }
     }
 
-    /// Changes the state, and keeps the breaker. The file is written inside the lock, so that a later
-    /// state is written later.
+    /// Changes the state, and keeps the breaker. The file is written inside the lock, so that a
+    /// later state is written later.
     private func save(_ change: (inout State) -> Bool) {
         state.withLock { state in
             if change(&state) { record.save(state.breaker) }
@@ -99,13 +99,11 @@ extension StartWatch.Record {
         return StartWatch.Record(
             load: {
                 // No file, or a damaged one, is a first start.
-                guard let data = try? Data(contentsOf: url) else { return nil }
-                return try? JSONDecoder().decode(CrashBreaker.self, from: data)
+                do { return try JSONDecoder().decode(CrashBreaker.self, from: Data(contentsOf: url)) } catch { return nil }
             },
             save: { breaker in
                 // Without the file, a crash is not noticed. That must not harm the app.
-                guard let data = try? JSONEncoder().encode(breaker) else { return }
-                try? data.write(to: url, options: .atomic)
+                do { try JSONEncoder().encode(breaker).write(to: url, options: .atomic) } catch {}
             })
     }
 }

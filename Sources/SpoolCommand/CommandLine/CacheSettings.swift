@@ -195,8 +195,8 @@ struct CacheSettings {
     /// The pause between two looks at a store that another command has.
     private static let waitInterval: Duration = .milliseconds(200)
 
-    /// Opens the store as `open` does, and waits as long as another command has it. That command may
-    /// store the bytes that this one is about to ask for. An interruption ends the waiting.
+    /// Opens the store as `open` does, and waits as long as another command has it. That command
+    /// may store the bytes that this one is about to ask for. An interruption ends the waiting.
     func openOrWait(log: StandardErrorLog, _ interruption: Interruption) async throws -> MediaCache {
         let directory = try directory()
         var hasTold = false

@@ -64,9 +64,6 @@ struct GetCommand: Command {
     }
 
     private static func item(_ arguments: Arguments, _ url: String) throws(UsageError) -> Item {
-        let isMedia: Bool
-        do { isMedia = try !MediaURL(url).text.isEmpty } catch { isMedia = false }
-        guard isMedia else { throw UsageError("'\(url)' is not an http or https URL", command: syntax.name) }
         let selection = try selection(arguments, of: url)
         if let output = arguments[outputFlag] {
             return Item(url: url, output: try file(output, for: url), selection: selection)

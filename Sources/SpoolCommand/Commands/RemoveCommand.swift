@@ -53,10 +53,10 @@ struct RemoveCommand: Command {
         named = NamedResources(names: names, settings: settings)
         isDry = arguments.has(Self.dryRun)
         isJSON = arguments.isJSON
-        let given = [Self.all, Self.everything].filter(arguments.has).count + (names.isEmpty ? 0 : 1)
-        if given != 1 {
+        let ways = [arguments.has(Self.all), arguments.has(Self.everything), !names.isEmpty].filter { $0 }.count
+        if ways != 1 {
             let what = "URL…, flag --all or flag --everything"
-            throw UsageError(given == 0 ? "\(what) is missing" : "\(what) exclude each other", command: Self.syntax.name)
+            throw UsageError(ways == 0 ? "\(what) is missing" : "\(what) exclude each other", command: Self.syntax.name)
         }
     }
 
@@ -97,7 +97,7 @@ struct RemoveCommand: Command {
             let freed = try await cache.clear()
             let kept = try await (count: cache.count(), bytes: cache.totalSizeBytes())
             try report.end(
-                RunningServer.Outcome(removed: Int64(count - kept.count), bytes: freed, kept: Int64(kept.count), keptBytes: kept.bytes))
+                RunningServer.Outcome(removed: Int64(count).subtractingSaturated(Int64(kept.count)), bytes: freed, kept: Int64(kept.count), keptBytes: kept.bytes))
         }
         return .success
     }

@@ -51,8 +51,8 @@ package struct RoomLedger<Writer: Sendable>: Sendable {
 
     // MARK: Promises
 
-    /// Promises room for a write while there is no limit. A limit that is set before the write is over
-    /// then counts it.
+    /// Promises room for a write while there is no limit. A limit that is set before the write is
+    /// over then counts it.
     package mutating func grantUnlimited(_ bytes: Int64) { promise(bytes) }
 
     /// Requests room for a write.
@@ -119,8 +119,8 @@ package struct RoomLedger<Writer: Sendable>: Sendable {
     /// Invalidates the measurement: no room is promised until the next one.
     package mutating func forget() { (roomBytes, diskRoomBytes) = (nil, nil) }
 
-    /// The bytes that may be promised without an eviction; nil without a limit, or when the usage has
-    /// not been measured.
+    /// The bytes that may be promised without an eviction; nil without a limit, or when the usage
+    /// has not been measured.
     package var spareBytes: Int64? { isLimited ? roomBytes.map { max(0, $0) } : nil }
 
     /// The promised bytes that are not settled; for tests.

@@ -34,8 +34,8 @@ package struct UseRules: Hashable, Sendable {
         case use
         /// Use it, and ask the origin in parallel whether it is current (RFC 5861 §3).
         case useAndRevalidate
-        /// Use it if the origin has confirmed it for the present play. Else ask the origin, and wait
-        /// for at most `longestQuestion`.
+        /// Use it if the origin has confirmed it for the present play. Else ask the origin, and
+        /// wait for at most `longestQuestion`.
         case confirmForPlay
         /// Ask the origin, and wait for at most `longestQuestion`.
         case confirm

@@ -99,9 +99,9 @@ public struct KeyPolicy: Hashable, Sendable {
     ///         url.hasPrefix("https://cdn.example.com/") ? ResourceKey(normalized: videoID(in: url)) : nil
     ///     }
     ///
-    /// - Parameter key: Returns the key of a normalized URL, or nil. Called often and on any thread:
-    ///   it must be quick, must not block, and must return the same key for the same URL. A later
-    ///   call of this method replaces the closure.
+    /// - Parameter key: Returns the key of a normalized URL, or nil. Called often and on any
+    ///   thread: it must be quick, must not block, and must return the same key for the same URL. A
+    ///   later call of this method replaces the closure.
     public func choosing(_ key: @escaping @Sendable (_ url: String) -> ResourceKey?) -> KeyPolicy {
         var policy = self
         policy.choice = Choice(key)

@@ -12,7 +12,8 @@
 //     four times as many requests run for a host.
 //  6. Background requests leave places free for players, and run beside players within their share.
 //  7. Where a request waits for others to end, an idle one of them stops.
-//  8. At the ceiling, a request that moves nothing because of its client is given up after a minute.
+//  8. At the ceiling, a request that moves nothing because of its client is given up after a
+//    minute.
 
 extension FetchScheduler {
     /// The decisions after an event.
@@ -65,7 +66,8 @@ extension FetchScheduler {
     /// The most requests at once, with those of clients that had none. Bounds the connections.
     package static func mostRequests(total: Int) -> Int { ceiling(total: total) + max(1, total / 4) }
 
-    /// A request that waits until one of other requests ends. None are named if it waits for a time.
+    /// A request that waits until one of other requests ends. None are named if it waits for a
+    /// time.
     private typealias Blocked = (request: ScheduledRequest, obstacles: [ScheduledRequest])
 
     private var runningRequests: [ScheduledRequest] { running.compactMap { requests[$0] } }
@@ -163,14 +165,14 @@ extension FetchScheduler {
         if running.count >= ceiling { return running }
         if isForwarding ? own == 0 : background.isEmpty { return nil }
         guard isForwarding else { return running.count >= total ? running : background.count >= max(1, total - 1) ? background : nil }
-        // Uploads that are not whole leave a slot to requests that are, and half a share of what one
-        // client may have at the ceiling. A slow one counts for the ceiling only.
+        // Uploads that are not whole leave a slot to requests that are, and half a share of what
+        // one client may have at the ceiling. A slow one counts for the ceiling only.
         if background.count >= ceiling - clientShare - clientShare / 2 { return background }
         return background.count(where: \.isMoving) >= max(1, total - 1) ? background : nil
     }
 
-    /// Connections are bounded. One client leaves a share of the ceiling to others. A client without
-    /// any request may pass the ceiling by one, as long as at most a share of clients do.
+    /// Connections are bounded. One client leaves a share of the ceiling to others. A client
+    /// without any request may pass the ceiling by one, as long as at most a share of clients do.
     private func obstaclesAtCeiling(to request: ScheduledRequest, _ running: [ScheduledRequest]) -> [ScheduledRequest]? {
         let own = running.filter { $0.client == request.client }
         if own.count >= ceiling - clientShare { return own }
@@ -237,9 +239,9 @@ extension FetchScheduler {
     /// The quiet request that ends for the first one that has waited for `longestWait` at the
     /// ceiling: of the client with most requests, the one that has been quiet for longest.
     ///
-    /// It is never a request of the waiting client, and never one whose client takes everything that
-    /// the origin sends. Clients without a name are programs of this machine, which nothing tells
-    /// apart.
+    /// It is never a request of the waiting client, and never one whose client takes everything
+    /// that the origin sends. Clients without a name are programs of this machine, which nothing
+    /// tells apart.
     private mutating func giveUp(for blocked: [Blocked], now: MonotonicInstant) -> UInt64? {
         guard mayGiveUp else { return nil }
         mayGiveUp = false

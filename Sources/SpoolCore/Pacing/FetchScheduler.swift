@@ -3,8 +3,8 @@
 ///
 /// Its methods take events. `plan` then decides by one list of rules (`FetchScheduler+Plan`), and
 /// `FetchLimiter` carries the plan out. A plan costs nothing after an event that changes nothing: a
-/// request that queues behind an equal one, and bytes that arrive. Otherwise it looks at the running
-/// requests, which are few, and at the first waiting request of each client and host.
+/// request that queues behind an equal one, and bytes that arrive. Otherwise it looks at the
+/// running requests, which are few, and at the first waiting request of each client and host.
 package struct FetchScheduler: Sendable {
     /// A request that is held or released.
     package struct Hold: Hashable, Sendable {

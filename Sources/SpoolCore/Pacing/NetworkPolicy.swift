@@ -47,8 +47,8 @@ package struct FetchDemand: Hashable, Sendable {
     /// The priority of the most urgent reader to which the policy of the cache applies; nil if
     /// there is none.
     private var policyPriority: ReadPriority?
-    /// Whether a reader waits for bytes now. A request that only reads ahead keeps to the limit of its
-    /// host.
+    /// Whether a reader waits for bytes now. A request that only reads ahead keeps to the limit of
+    /// its host.
     package var isAwaited = true
     /// Whether the resource has readers. Its fetches linger otherwise, for those that come back.
     private var hasReaders = true

@@ -80,8 +80,8 @@ enum FetchPlanner {
     }
 
     /// Whether a revalidation in the background has to wait for a reader of stored bytes: for its
-    /// first byte, or for its end where the version has no strong validator. The answer would take the
-    /// version from it.
+    /// first byte, or for its end where the version has no strong validator. The answer would take
+    /// the version from it.
     private static func isHeld(_ version: SessionVersion, _ session: SessionState) -> Bool {
         session.readers.contains { reader in
             guard reader.failure == nil, reader.validation == .trusts(version.generation) else { return false }

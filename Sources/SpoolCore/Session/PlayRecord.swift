@@ -1,8 +1,8 @@
 /// The present play of a resource whose origin demands checks (`CachePolicy.explicit`): when it
 /// began, and whether the origin was asked for it.
 ///
-/// A play has many requests, and costs one question. It begins with a reader of the first byte after
-/// a short pause without readers, and with any reader after a long one.
+/// A play has many requests, and costs one question. It begins with a reader of the first byte
+/// after a short pause without readers, and with any reader after a long one.
 struct PlayRecord: Hashable, Sendable {
     /// The pause after which a reader of the first byte begins a play: a player that seeks or
     /// changes its connection comes back sooner.
@@ -52,8 +52,8 @@ extension PlayRecord {
         of version: SessionVersion, by reader: ReaderState, _ session: inout SessionState, wallNow: Timestamp, now: MonotonicInstant
     ) -> UseRules.Use {
         let representation = version.representation
-        // A body that still runs, without an end and a tag, is a live stream: a new listener gets it as
-        // of now.
+        // A body that still runs, without an end and a tag, is a live stream: a new listener gets
+        // it as of now.
         if representation.length == nil, !version.isCombinable, representation.isContent,
             reader.rules.policy != .storeEverything, !reader.onlyStored
         {

@@ -195,8 +195,8 @@ extension ReaderState {
         }
     }
 
-    /// Whether a relay keeps bytes for this reader: the reader is at its memory, or reads stored bytes
-    /// of a past version before that memory.
+    /// Whether a relay keeps bytes for this reader: the reader is at its memory, or reads stored
+    /// bytes of a past version before that memory.
     func isAttached(to relay: FetchState) -> Bool {
         relay.serves(position) || (pastGeneration != nil && position < relay.released)
     }

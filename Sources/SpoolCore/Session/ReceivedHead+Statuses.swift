@@ -1,4 +1,5 @@
-// Responses with another status than 200, 206, 304 and 416, which a consumer may pass on as they are.
+// Responses with another status than 200, 206, 304 and 416, which a consumer may pass on as they
+// are.
 
 extension ReceivedHead {
     /// Handles such a response: adopts it as the version if it may be stored and is about the
@@ -22,10 +23,10 @@ extension ReceivedHead {
         return actions + session.wakeReaders() + session.replan(now: now)
     }
 
-    /// Whether the response takes the place of the version. Bytes of the resource stay stored unless
-    /// the resource is gone for every client: neither a refusal to one user nor a lifetime in the
-    /// refusal of an expired token may delete a film. The answer to a request for a gap replaces
-    /// nothing, and no status replaces a finished download.
+    /// Whether the response takes the place of the version. Bytes of the resource stay stored
+    /// unless the resource is gone for every client: neither a refusal to one user nor a lifetime
+    /// in the refusal of an expired token may delete a film. The answer to a request for a gap
+    /// replaces nothing, and no status replaces a finished download.
     private func mayReplace(_ error: OriginError, _ fetch: FetchState, _ session: SessionState) -> Bool {
         guard passReason == nil, !fetch.isOwn else { return false }
         guard let version = session.version else { return true }

@@ -1,5 +1,5 @@
-/// The request by which a reader has the origin asked: all that may differ between two readers of one
-/// resource, besides range and site.
+/// The request by which a reader has the origin asked: all that may differ between two readers of
+/// one resource, besides range and site.
 package struct RequestSource: Hashable, Sendable {
     /// The URL that is asked; empty where the session's own is.
     package var url = ""
@@ -20,15 +20,15 @@ package struct RequestSource: Hashable, Sendable {
 }
 
 extension OriginError {
-    /// Whether the origin refused one request and may grant another: by credentials, or by a redirect
-    /// that only some readers follow.
+    /// Whether the origin refused one request and may grant another: by credentials, or by a
+    /// redirect that only some readers follow.
     private var isRefusal: Bool {
         guard case .status(let status, _) = self else { return false }
         return [401, 403].contains(status) || ((300..<400).contains(status) && status != 304)
     }
 
-    /// Whether the error is no answer to this reader, because the fetch had another reader's request.
-    /// The reader then has the origin asked by its own, once.
+    /// Whether the error is no answer to this reader, because the fetch had another reader's
+    /// request. The reader then has the origin asked by its own, once.
     func refuses(_ fetch: FetchState, instead reader: ReaderState) -> Bool {
         isRefusal && reader.id != fetch.askedBy && !reader.onlyStored && reader.asks != fetch.asks
     }

@@ -44,7 +44,8 @@ extension SessionState {
 
     /// Sets the length of the current version, and ends or clips the fetches beyond it.
     ///
-    /// - Parameter byClose: whether the end of a connection shows it. A second such body confirms it.
+    /// - Parameter byClose: whether the end of a connection shows it. A second such body confirms
+    ///   it.
     mutating func learn(_ length: Int64, byClose: Bool = false) -> [SessionAction] {
         ledger.version?.representation.length = length
         ledger.version?.representation.endsByClose = byClose && ledger.doubtedEnd != length

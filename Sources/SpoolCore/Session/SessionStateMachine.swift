@@ -226,8 +226,8 @@ package struct SessionStateMachine: Sendable {
     /// Whether the reader waited for the origin to confirm the stored version.
     package func awaitedValidation(_ id: ReaderID) -> Bool { state.reader(id)?.awaitedOrigin == true }
 
-    /// The way in which a reader beyond the end of the stored version asks the origin before the end
-    /// counts, or nil if it does not.
+    /// The way in which a reader beyond the end of the stored version asks the origin before the
+    /// end counts, or nil if it does not.
     package mutating func claimEndQuestion(now: MonotonicInstant) -> EndQuestion? { state.ledger.claimEndQuestion(now: now) }
 
     /// The version with this generation, if readers go on with it although it is not current any
@@ -370,15 +370,15 @@ package struct SessionStateMachine: Sendable {
         return state.endFetches([id]) + state.replan(now: now)
     }
 
-    /// Ends a fetch that no reader needs, because its host refuses a further connection. Does nothing
-    /// if a reader needs the fetch.
+    /// Ends a fetch that no reader needs, because its host refuses a further connection. Does
+    /// nothing if a reader needs the fetch.
     package mutating func endUnneeded(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
         guard fetches.contains(where: { $0.id == id && $0.lingersSince != nil && !$0.isDraining }) else { return [] }
         return state.endFetches([id]) + state.replan(now: now)
     }
 
-    /// Whether readers without a byte wait for this fetch, so that a refusal that another connection
-    /// of this cache caused may be followed by a second request.
+    /// Whether readers without a byte wait for this fetch, so that a refusal that another
+    /// connection of this cache caused may be followed by a second request.
     package func mayAskAgain(_ id: FetchID) -> Bool {
         fetches.first { $0.id == id }.map { FetchEnd.mayAskAgain($0, state) } ?? false
     }

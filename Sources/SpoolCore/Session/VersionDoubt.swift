@@ -1,13 +1,13 @@
-/// Handles doubt about the version: the origin refuses the resource, may have bytes behind the end, or
-/// allowed the response for the readers of its moment only.
+/// Handles doubt about the version: the origin refuses the resource, may have bytes behind the end,
+/// or allowed the response for the readers of its moment only.
 enum VersionDoubt {
-    /// The time after a first 404 from which another one removes the version: 5 minutes, longer than
-    /// a server takes to restart or a new file to reach all servers of a network.
+    /// The time after a first 404 from which another one removes the version: 5 minutes, longer
+    /// than a server takes to restart or a new file to reach all servers of a network.
     private static let refusalGrace = Nanoseconds.seconds(300)
 
     /// Handles the refusal of a revalidation: a 410, or a second 404 after `refusalGrace`, removes
-    /// the version (RFC 9111 §4.3.3). A first 404 may come from one server of many, so it only makes
-    /// the version stale.
+    /// the version (RFC 9111 §4.3.3). A first 404 may come from one server of many, so it only
+    /// makes the version stale.
     static func refused(
         _ session: inout SessionState, by error: OriginError, to fetch: FetchState, at time: Timestamp?
     ) -> [SessionAction] {
@@ -37,7 +37,8 @@ enum VersionDoubt {
         return [.representationUpdated]
     }
 
-    /// Drops a version that can't be completed, once it has no reader (`VersionLedger.isUnfinished`).
+    /// Drops a version that can't be completed, once it has no reader
+    /// (`VersionLedger.isUnfinished`).
     ///
     /// Most such bodies are live streams, whose next listener does not need the beginning.
     static func dropUnfinished(_ session: inout SessionState) -> [SessionAction] {

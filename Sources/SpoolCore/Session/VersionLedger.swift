@@ -16,8 +16,8 @@ struct VersionLedger: Sendable {
     /// Whether the version's representation changed between two events, so that it has to be
     /// committed.
     var owesUpdate = false
-    /// Whether the index has bytes of a version that is suspended. A head without bytes must not take
-    /// their place.
+    /// Whether the index has bytes of a version that is suspended. A head without bytes must not
+    /// take their place.
     var hasSuspended = false
     /// Whether the resource is in the list of downloads.
     var isDownload = false
@@ -55,8 +55,8 @@ struct VersionLedger: Sendable {
     /// Whether the version may not be entered into the index yet.
     var holdsBack: Bool { replacesDownload && version?.isComplete != true }
 
-    /// Whether the version is worth nothing without readers and fetches: bytes of unknown length that
-    /// nothing ties further bytes to, or a part of what was to replace a finished download.
+    /// Whether the version is worth nothing without readers and fetches: bytes of unknown length
+    /// that nothing ties further bytes to, or a part of what was to replace a finished download.
     var isUnfinished: Bool {
         guard let version, !holdsBack else { return version != nil }
         return version.representation.length == nil && !version.isCombinable && version.passReason?.isTooLarge != false
@@ -136,8 +136,8 @@ struct VersionLedger: Sendable {
         return version.representation.revalidation == Revalidation(entityTag: nil, lastModified: nil) ? .own : .conditional
     }
 
-    /// Many players ask behind the end at the end of each play. One question in 10 s is often enough
-    /// for a player that follows a recording.
+    /// Many players ask behind the end at the end of each play. One question in 10 s is often
+    /// enough for a player that follows a recording.
     private static let endQuestionPause = Nanoseconds.seconds(10)
 
     /// Records the request of this fetch as the one that selected the version's fields.
@@ -248,8 +248,8 @@ struct VersionLedger: Sendable {
 package enum EndQuestion: Hashable, Sendable {
     /// With the validator of the version.
     case conditional
-    /// Without any validator: the range of the reader alone. A question about the version would bring
-    /// the whole resource.
+    /// Without any validator: the range of the reader alone. A question about the version would
+    /// bring the whole resource.
     case own
 }
 

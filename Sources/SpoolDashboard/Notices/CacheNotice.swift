@@ -20,7 +20,8 @@ package struct CacheNotice: Hashable, Sendable {
         case gone
         /// Stored bytes were served although the origin could not confirm them.
         case unconfirmed
-        /// A fetch waits for the network policy, or a preload or download for a player or a command.
+        /// A fetch waits for the network policy, or a preload or download for a player or a
+        /// command.
         case paused
         /// A fetch that waited goes on.
         case resumed
@@ -99,8 +100,8 @@ package struct NoticeList: Sendable {
     package init() {}
 
     /// Adds a notice. One that is in the list already moves to its beginning and is counted there,
-    /// with the sum of the bytes. So a resource that is played a hundred times and not stored is one
-    /// entry.
+    /// with the sum of the bytes. So a resource that is played a hundred times and not stored is
+    /// one entry.
     package mutating func add(_ notice: CacheNotice, at time: Timestamp) {
         changes += 1
         var entry = Entry(notice: notice, time: time)

@@ -128,9 +128,9 @@ final class DashboardPages: OwnPages {
         return name[name.index(after: end)...]
     }
 
-    /// The page shows the stored resources and the available tracks, in windows of `api/resources` and
-    /// with the events of `api/events`. It inserts each value of a resource as text, never as markup,
-    /// because origins choose the names.
+    /// The page shows the stored resources and the available tracks, in windows of `api/resources`
+    /// and with the events of `api/events`. It inserts each value of a resource as text, never as
+    /// markup, because origins choose the names.
     private var statusPage: Response {
         var fields = Self.pageFields
         if let demoSwitches = options.demoSwitches {
@@ -142,11 +142,12 @@ final class DashboardPages: OwnPages {
     private static func script(_ bytes: [UInt8]) -> Page { file(bytes, "text/javascript; charset=utf-8") }
 
     private static func file(_ bytes: [UInt8], _ type: String) -> Page {
-        let fields: HTTPFields = ["Content-Type": type, "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"]
+        let fields: HTTPFields = [.contentType: type, .cacheControl: "no-cache", .xContentTypeOptions: "nosniff"]
         return Page { _, _, exchange in exchange.respond(Response(200, fields: fields, body: .bytes(bytes))) }
     }
 
-    /// The page runs its own scripts and has its own style only, and loads nothing from other hosts.
+    /// The page runs its own scripts and has its own style only, and loads nothing from other
+    /// hosts.
     private static let policy =
         "default-src 'self'; worker-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

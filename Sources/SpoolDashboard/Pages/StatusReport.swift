@@ -37,8 +37,8 @@ enum StatusReport {
         ] + tiers(of: report)
     }
 
-    /// Returns the counts of the tiers by their names. Programs read that of a bucket, which is null
-    /// without one.
+    /// Returns the counts of the tiers by their names. Programs read that of a bucket, which is
+    /// null without one.
     private static func tiers(of report: CacheReport) -> [(String, JSON)] {
         let tiers = report.tiers.map { tier in (tier.name, JSON.object(tier.counts.map { ($0.name, .integer($0.value)) })) }
         return tiers.contains { $0.0 == "bucket" } ? tiers : tiers + [("bucket", .null)]

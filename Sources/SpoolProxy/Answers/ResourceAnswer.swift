@@ -353,8 +353,8 @@ final class ResourceAnswer {
     /// Answers with a response of another status. Ranges and conditions do not apply to it (RFC
     /// 9110 §13.2.1, §14.2).
     private func answerOther(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
-        // A general proxy passes errors and successes on. Another status would describe the client's
-        // own request.
+        // A general proxy passes errors and successes on. Another status would describe the
+        // client's own request.
         let isPassed = [2, 4, 5].contains(representation.status / 100) && !StatusRules.hasNoContent(representation.status)
         guard fieldRules.of(representation).isSite || isPassed else {
             let head = ResponseHead(status: representation.status, fields: representation.fields)
@@ -410,17 +410,19 @@ final class ResourceAnswer {
     }
 
     /// The question whether the stored resource is longer at its origin: a client that asks behind
-    /// the end knows more than the store. Parts of a live playlist address it by byte range while it
-    /// grows, so each of them asks.
+    /// the end knows more than the store. Parts of a live playlist address it by byte range while
+    /// it grows, so each of them asks.
     private func endQuestion(_ reader: SessionReader) -> EndQuestion? {
         guard !isSecondLook, !onlyStored, range?.specs.contains(where: { $0.first != nil }) == true else { return nil }
-        // By the rules of HTTP caching the stored length counts, unless a condition can question it.
+        // By the rules of HTTP caching the stored length counts, unless a condition can question
+        // it.
         let isStandard = options.cachePolicy == .standard
         if let question = reader.claimEndQuestion(), question == .conditional || !isStandard { return question }
         return manifests.edge(of: url.text) != nil && reader.foundVersion && !reader.wasValidated ? .conditional : nil
     }
 
-    /// Passes the client's own range on, because nothing could tie its answer to the stored version.
+    /// Passes the client's own range on, because nothing could tie its answer to the stored
+    /// version.
     private func lookApart() {
         guard let route else { return lookAgain() }
         reader?.withdraw()

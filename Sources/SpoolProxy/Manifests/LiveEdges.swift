@@ -46,7 +46,8 @@ struct LiveEdges {
     /// The place of a resource, or nil when it is at no edge.
     func edge(of url: String) -> Edge? { edges.isEmpty ? nil : edges[URLHash(url)] }
 
-    /// Notes that a client reads a version of a live playlist that arrived or was confirmed at `time`.
+    /// Notes that a client reads a version of a live playlist that arrived or was confirmed at
+    /// `time`.
     mutating func followed(_ url: String, at time: Timestamp, _ entry: ManifestMemo.Entry) {
         guard case .atMost(let milliseconds) = entry.lifetime else { return }
         let playlist = URLHash(String(url.prefix { $0 != "?" }))

@@ -135,7 +135,8 @@ final class ManifestDoor: Sendable {
     /// Returns the place of a resource at the edge of a live playlist, or nil.
     func edge(of url: String) -> LiveEdges.Edge? { memory.withLock { $0.edges.edge(of: url) } }
 
-    /// Returns the place of a resource in a presentation whose manifest this proxy read lately, or nil.
+    /// Returns the place of a resource in a presentation whose manifest this proxy read lately, or
+    /// nil.
     func part(_ url: URLHash) -> PresentationPart? {
         let now = wallNow()
         return memory.withLock { memory -> PresentationPart? in

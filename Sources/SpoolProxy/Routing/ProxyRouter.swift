@@ -47,8 +47,8 @@ final class ProxyRouter: Handler {
         rules.fixedOrigin.map { url.origin != $0 || url.userinfo != nil } == true
     }
 
-    /// The rules for the fields of a resource. Only the fixed origin has the rights of the site, and
-    /// a program is not one of its clients.
+    /// The rules for the fields of a resource. Only the fixed origin has the rights of the site,
+    /// and a program is not one of its clients.
     private func fields(for url: MediaURL, isForProgram: Bool) -> ResourceFields {
         isForProgram || isForeign(url) ? ResourceFields(site: nil) : fieldRules
     }
@@ -171,12 +171,11 @@ extension ProxyRouter {
         exchange.respond(.error(status, why, fields: fields))
     }
 
-    /// Returns the advice for a client that uses this proxy as a forward proxy (RFC 9112 §3.2.2), or
-    /// nil for any other client.
+    /// Returns the advice for a client that uses this proxy as a forward proxy (RFC 9112 §3.2.2),
+    /// or nil for any other client.
     private func advice(_ request: RequestHead, _ exchange: Exchange) -> String? {
-        guard rules.fixedOrigin == nil, !request.target.hasPrefix("/"), let local = exchange.localAddress,
-            let url = try? MediaURL(request.target)
-        else { return nil }
+        guard rules.fixedOrigin == nil, !request.target.hasPrefix("/"), let local = exchange.localAddress else { return nil }
+        guard let url = try? MediaURL(request.target) else { return nil }
         return "this is no forward proxy; ask http://\(local)\(rules.token == nil ? "" : "/TOKEN")/\(ProxiedPath.place(of: url))"
     }
 

@@ -34,7 +34,7 @@ extension StoreIndex {
     func overwriting(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         try database.connection.execute("PRAGMA secure_delete=ON")
         // After an error here, later removals take longer, and nothing else changes.
-        defer { try? database.connection.execute("PRAGMA secure_delete=OFF") }
+        defer { do { try database.connection.execute("PRAGMA secure_delete=OFF") } catch {} }
         try change(body)
     }
 

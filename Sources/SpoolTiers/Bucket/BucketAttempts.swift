@@ -195,7 +195,8 @@ final class CopyAttempt: BucketAttempt, @unchecked Sendable {
         }
     }
 
-    /// Passes the head on with the first verified chunk. `BucketPolicy` puts the reader's in its place.
+    /// Passes the head on with the first verified chunk. `BucketPolicy` puts the reader's in its
+    /// place.
     ///
     /// - Returns: False if the chunk came too late.
     private func passHead() -> Bool {

@@ -131,8 +131,8 @@ package struct BucketFetch: Sendable {
 
     /// The request for a confirmation failed.
     ///
-    /// - Returns: The copy of a version that may be used without the origin, or `.pass` if the failure
-    ///   is the answer.
+    /// - Returns: The copy of a version that may be used without the origin, or `.pass` if the
+    ///   failure is the answer.
     package mutating func originFailed(_ error: OriginError, _ rules: UseRules, now: Timestamp) -> Step {
         guard case .confirming(let manifest) = state, error.isTransient, manifest.mayBeUsedStale(rules, now: now) else { return .pass }
         // With the date of the origin, which shows the age of the answer.

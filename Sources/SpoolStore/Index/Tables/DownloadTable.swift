@@ -72,7 +72,8 @@ struct DownloadTable {
 }
 
 extension StoreIndex {
-    /// Enters, replaces or removes an entry of the list of downloads. A removal takes its parts along.
+    /// Enters, replaces or removes an entry of the list of downloads. A removal takes its parts
+    /// along.
     func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
         // An entry may contain credentials.
         try overwriting { () throws(StoreError) in
