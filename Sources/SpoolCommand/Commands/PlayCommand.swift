@@ -107,24 +107,30 @@ struct PlayCommand: Command {
         settings.configuration.events.append(trouble)
         options.onResponse = { record in if record.status >= 400 { trouble.answered(record.status) } }
         let service = try await ProxyService.start(settings, options)
+        let failure: String?
         do {
             // Other commands find the store through this process for as long as the player runs.
             do throws(SystemError) { _ = try service.announce(token) } catch { service.log.log(.warning, "\(error)") }
-            let code = try await play(service, trouble)
-            do throws(SystemError) { try service.retract() } catch { service.log.log(.warning, "\(error)") }
-            await service.stop()
-            return code
+            failure = try await play(service)
         } catch {
-            do throws(SystemError) { try service.retract() } catch { service.log.log(.warning, "\(error)") }
-            await service.stop()
+            await end(service)
             throw error
         }
+        await end(service)
+        // Each answer is on record once the proxy has stopped.
+        if let failure { throw trouble.failure(failure) }
+        return .success
+    }
+
+    private func end(_ service: ProxyService) async {
+        do throws(SystemError) { try service.retract() } catch { service.log.log(.warning, "\(error)") }
+        await service.stop()
     }
 
     /// Runs the player until it ends.
     ///
-    /// - Parameter trouble: The last error response that the player got.
-    private func play(_ service: ProxyService, _ trouble: Trouble) async throws -> ExitCode {
+    /// - Returns: The end of a player that failed, or nil.
+    private func play(_ service: ProxyService) async throws -> String? {
         guard let proxied = service.proxy.url(for: url) else {
             throw Failure("only absolute http and https URLs can be played: '\(url)'", .usage)
         }
@@ -134,11 +140,10 @@ struct PlayCommand: Command {
         service.interruption.onFirst { child.terminate() }
         let end = await child.end()
         switch end {
-        case .exited(0): return .success
+        case .exited(0): return nil
         // The same Ctrl-C stopped the player, which is the usual way to end it.
-        case _ where service.interruption.signal != nil: return .success
-        case .exited(let code):
-            throw trouble.failure("\(child.name) ended with exit code \(code)")
+        case _ where service.interruption.signal != nil: return nil
+        case .exited(let code): return "\(child.name) ended with exit code \(code)"
         case .signal(let signal): throw Failure("\(child.name) was ended by signal \(signal)")
         }
     }
