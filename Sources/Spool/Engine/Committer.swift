@@ -137,7 +137,9 @@ final class Committer: Sendable {
         var newest = state.withLock { $0.lastAccess }
         if newest == nil { newest = try store.lastAccess() }
         var time = time
-        if let newest, newest >= environment.time.wallNow { time = max(time, Timestamp(nanoseconds: newest.nanoseconds.addingSaturated(1))) }
+        if let newest, newest >= environment.time.wallNow {
+            time = max(time, Timestamp(nanoseconds: newest.nanoseconds.addingSaturated(1)))
+        }
         state.withLock { $0.lastAccess = max(newest ?? time, time) }
         return time
     }

@@ -96,8 +96,8 @@ struct RemoveCommand: Command {
         } else {
             let freed = try await cache.clear()
             let kept = try await (count: cache.count(), bytes: cache.totalSizeBytes())
-            try report.end(
-                RunningServer.Outcome(removed: Int64(count).subtractingSaturated(Int64(kept.count)), bytes: freed, kept: Int64(kept.count), keptBytes: kept.bytes))
+            let removed = Int64(count).subtractingSaturated(Int64(kept.count))
+            try report.end(RunningServer.Outcome(removed: removed, bytes: freed, kept: Int64(kept.count), keptBytes: kept.bytes))
         }
         return .success
     }
