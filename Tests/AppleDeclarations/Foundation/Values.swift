@@ -50,8 +50,6 @@ public struct Data: Hashable, Sendable, RandomAccessCollection, MutableCollectio
     public mutating func withUnsafeMutableBytes<R>(_ body: (UnsafeMutableRawBufferPointer) throws -> R) rethrows -> R {
         fatalError("declaration")
     }
-    public init(contentsOf url: URL) throws {}
-    public func write(to url: URL) throws {}
     public func base64EncodedString() -> String { "" }
 }
 
