@@ -14,7 +14,7 @@ public struct DeviceCase: Sendable {
 
     /// The identifier, for example `S2`.
     public let id: String
-    /// What the case does, and what has to be seen.
+    /// The steps of the case, and the result that has to be seen.
     public let title: String
     /// The assumptions that the case decides, by their identifiers.
     public let assumptions: [String]

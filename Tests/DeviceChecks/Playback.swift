@@ -6,7 +6,7 @@ import SpoolSystem
 
 /// A player of a case, with what was seen of it.
 @MainActor final class Playback {
-    /// What the player announced.
+    /// The notices of the player.
     struct Log: Sendable {
         var ends = 0
         var stalls = 0
@@ -76,7 +76,7 @@ import SpoolSystem
         source = nil
     }
 
-    // MARK: What it shows
+    // MARK: Picture and state
 
     var position: Double { player.currentTime().seconds }
     var ends: Int { log.withLock { $0.ends } }

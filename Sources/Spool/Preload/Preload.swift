@@ -152,13 +152,18 @@ public final class Preload: Sendable {
         read(PresentationPlan.Item(url: url, goal: goal), number: PresentationPlan.rootNumber, key: key)
     }
 
+    /// Whether a part is at the manifest's origin, which alone gets the manifest's fields.
+    private func isOfSameOrigin(_ part: String) -> Bool {
+        // A URL that cannot be parsed is never asked.
+        do { return try MediaURL(part).origin == MediaURL(url).origin } catch { return false }
+    }
+
     /// Reads one resource.
     private func read(_ item: PresentationPlan.Item, number: Int, key: ResourceKey) {
         let (round, isReload, isPinning) = state.withLock { ($0.round, $0.hasReloaded, $0.isPinning) }
         var settings = settings
         settings.isPinning = isPinning
-        // A part at another origin gets no credentials of the manifest.
-        if (try? MediaURL(item.url).origin) != (try? MediaURL(url).origin) { settings.options.requestFields = [:] }
+        if !isOfSameOrigin(item.url) { settings.options.requestFields = [:] }
         switch item.goal {
         case .beginning, .manifest: if isReload { settings.options.mode = .reload }
         case .part, .range: break

@@ -48,7 +48,7 @@ enum HelpText {
     /// The commands by subject. The last subject has all others.
     private static let subjectsOfCommands: [(title: String, names: [String])] = [
         ("Play and fetch", ["serve", "play", "get", "preload", "download", "demo"]),
-        ("What is stored", ["ls", "stat", "pin", "unpin", "rm", "export", "import", "limits"]),
+        ("Stored resources", ["ls", "stat", "pin", "unpin", "rm", "export", "import", "limits"]),
         ("A running server", ["top", "login"]), ("Care", ["doctor", "config", "verify", "rekey", "adopt"]),
     ]
 

@@ -80,7 +80,7 @@ final class HitAnswer: RangeResponder {
 
     /// Whether the bytes are a part of a live presentation that may mean other bytes by now.
     private func isOutdatedPart(_ head: Head) -> Bool {
-        guard policy == .explicit, let part = manifests.part(hash), part.isLive else { return false }
+        guard policy == .explicit, let part = manifests.livePart(hash) else { return false }
         return part.confirmedSince.map { head.responseTime < $0 } ?? true
     }
 

@@ -137,17 +137,23 @@ final class ManifestDoor: Sendable {
 
     /// Returns the place of a resource in a presentation whose manifest this proxy read lately, or
     /// nil.
-    func part(_ url: URLHash) -> PresentationPart? {
-        let now = wallNow()
-        return memory.withLock { memory -> PresentationPart? in
-            guard let entry = memory.memo.presentation(of: url) else { return nil }
-            guard case .byHTTP = entry.lifetime else {
-                return PresentationPart(isLive: true, confirmedSince: memory.edges.confirmedSince(entry.cause.url, now: now))
-            }
-            let note = memory.notes[entry.cause.key]
-            let since = note?.isConfirmed == true ? note?.changedAt ?? Timestamp(nanoseconds: .min) : nil
-            return PresentationPart(isLive: false, confirmedSince: since)
+    func part(_ url: URLHash) -> PresentationPart? { memory.withLock { place(of: url, in: $0) } }
+
+    /// Returns the place of a resource in a live presentation, or nil. Each hit asks, and only a live
+    /// presentation that is played costs a search.
+    func livePart(_ url: URLHash) -> PresentationPart? {
+        let part = memory.withLock { $0.memo.hasLive ? place(of: url, in: $0) : nil }
+        return part?.isLive == true ? part : nil
+    }
+
+    private func place(of url: URLHash, in memory: Memory) -> PresentationPart? {
+        guard let entry = memory.memo.presentation(of: url) else { return nil }
+        guard case .byHTTP = entry.lifetime else {
+            return PresentationPart(isLive: true, confirmedSince: memory.edges.confirmedSince(entry.cause.url, now: wallNow()))
         }
+        let note = memory.notes[entry.cause.key]
+        let since = note?.isConfirmed == true ? note?.changedAt ?? Timestamp(nanoseconds: .min) : nil
+        return PresentationPart(isLive: false, confirmedSince: since)
     }
 
     /// Notes that a client gets a manifest.

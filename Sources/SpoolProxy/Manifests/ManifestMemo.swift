@@ -116,6 +116,13 @@ struct ManifestMemo {
         entries.indices.reversed().filter { entries[$0].children.contains(url) }.map { entries[$0].cause.key }
     }
 
+    /// Whether one of the manifests is of a live presentation.
+    var hasLive: Bool {
+        entries.contains { entry in
+            if case .byHTTP = entry.lifetime { false } else { true }
+        }
+    }
+
     /// Returns the latest media playlist or MPD that names a URL.
     ///
     /// - Complexity: One look-up for each of the manifests.

@@ -23,7 +23,7 @@ struct BucketPolicy: AttemptPolicy {
 
     /// Creates the rules of a request.
     ///
-    /// - Parameter found: What is known of the object in the bucket.
+    /// - Parameter found: The knowledge of this process about the object in the bucket.
     /// - Returns: The rules, and the first attempt.
     static func begin(
         _ request: OriginRequest, _ key: ResourceKey, _ found: BucketLedger.Lookup, at bucket: Bucket, _ base: any Transport
