@@ -36,6 +36,8 @@ public enum BenchFault: Sendable {
     nonisolated static let start = "start ms"
     /// The pause between two looks at a player, in nanoseconds.
     private nonisolated static let pause: UInt64 = 2_000_000
+    /// The looks at the double in a second of ``wait(_:)``.
+    private nonisolated static let looksPerSecond = 10.0
 
     let route: Route
     let origin: RawOrigin
@@ -54,8 +56,13 @@ public enum BenchFault: Sendable {
     private var opened: MediaCache?
     private let script = Script()
     #if os(Linux)
+    /// The time of the double's players between two looks.
+    private nonisolated static let playedTime = Nanoseconds.milliseconds(5)
+    /// The clock of the double's players. It moves between two looks only, so that no state passes
+    /// unseen while other tests have the processor.
+    private let playerTime = ManualTime()
     /// The world of the double.
-    let world = PlaybackWorld(time: SystemTime(), random: SystemRandom())
+    let world: PlaybackWorld
     #endif
 
     init(_ route: Route, _ samples: Samples, _ fault: BenchFault) throws {
@@ -63,6 +70,9 @@ public enum BenchFault: Sendable {
         self.samples = samples
         self.fault = fault
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-check-" + UUID().uuidString)
+        #if os(Linux)
+        world = PlaybackWorld(time: playerTime, random: SystemRandom())
+        #endif
         let script = script
         origin = try RawOrigin(script: { request, _ in script.behaviour(of: request) })
         configuration.storage.directory = directory.path
@@ -211,12 +221,24 @@ public enum BenchFault: Sendable {
         let end = time.now + Nanoseconds((Self.isReal ? seconds : patience) * 1e9)
         while try !holds() {
             guard time.now < end else { throw CaseEnd.failed("not within \(CaseResult.short(seconds)) s: \(words)") }
-            try await Task.sleep(nanoseconds: Self.pause)
+            try await pass()
         }
     }
 
+    /// Lets a moment pass between two looks at the players.
+    func pass() async throws {
+        try await Task.sleep(nanoseconds: Self.pause)
+        #if os(Linux)
+        playerTime.advance(by: Self.playedTime)
+        for play in plays { await play.settle() }
+        #endif
+    }
+
     /// Lets time pass. The double needs less of it.
-    func wait(_ seconds: Double) async throws { try await Task.sleep(nanoseconds: UInt64(seconds * (Self.isReal ? 1e9 : 2e7))) }
+    func wait(_ seconds: Double) async throws {
+        if Self.isReal { return try await Task.sleep(nanoseconds: UInt64(seconds * 1e9)) }
+        for _ in 0..<Int((seconds * Self.looksPerSecond).rounded(.up)) { try await pass() }
+    }
 
     /// Fails for a breach of the loader's contract, or for a wrong byte, which the double finds.
     func checkContract() throws {

@@ -76,6 +76,11 @@ import SpoolSystem
         source = nil
     }
 
+    #if os(Linux)
+    /// Waits until the double's player has done what is due.
+    func settle() async { await PlayerSource.settle(source) }
+    #endif
+
     // MARK: Picture and state
 
     var position: Double { player.currentTime().seconds }
@@ -141,7 +146,7 @@ import SpoolSystem
         while bench.time.now < end {
             if player.currentItem?.status == .failed { return "fails" }
             if isPlaying, position > 0 { return "plays" }
-            try await Task.sleep(nanoseconds: 5_000_000)
+            try await bench.pass()
         }
         return "waits"
     }

@@ -23,6 +23,12 @@ enum PlayerSource {
         }
     }
 
+    /// Waits until a player has done the jobs that its mailbox has.
+    static func settle(_ source: (any Sendable)?) async {
+        guard let player = source as? SimulatedPlayer else { return }
+        await withCheckedContinuation { isDone in player.inspect { _ in isDone.resume() } }
+    }
+
     /// The double has no pictures. Its journal has the first wrong byte.
     static func frameNumber(_ source: (any Sendable)?, _ player: AVPlayer) -> Int? { nil }
 
