@@ -109,6 +109,9 @@ package import SpoolSystem
     private let waitsByDefault: Bool
     private var hasEnded = false
     private var isStalled = false
+    /// Whether a request to change the rate was reported, and not handled yet. Any thread sets it in
+    /// the moment of the report: a pause may come just before the decision about a stall.
+    private let isRequested = Locked(false)
     private var nudges = 0
     private(set) var failure: NSError?
     /// The state of the cache that the player's items come from.
@@ -149,10 +152,11 @@ package import SpoolSystem
     /// Notices why the rate changed, and that the user hears nothing any more.
     private func watchInterruptions(of player: AVPlayer) {
         let reasonKey = AVPlayer.rateDidChangeReasonKey
-        let requested = later { $0.rateChanged(.request) }
-        rateNotices.add(AVPlayer.rateDidChangeNotification, of: player) { notice in
+        let look = later { $0.rateChanged() }
+        rateNotices.add(AVPlayer.rateDidChangeNotification, of: player) { [isRequested] notice in
             guard let reason = notice.userInfo?[reasonKey] as? String, Self.requests.contains(reason) else { return }
-            requested()
+            isRequested.withLock { $0 = true }
+            look()
         }
         let lost = later { $0.audioLost() }
         for name in [AudioNotices.interruption, AudioNotices.routeChange] {
@@ -210,7 +214,7 @@ package import SpoolSystem
         let current = player.currentItem
         if current !== watched { itemChanged(to: current, player) }
         followQueue(player)
-        rateChanged(.unknown)
+        rateChanged()
         current?.cachedAsset?.checkDelegate()
         if let current { resume(player, current) }
         if let current { followReceiver(player, current) }
@@ -279,7 +283,7 @@ package import SpoolSystem
 
     private func stalled(_ item: ObjectIdentifier) {
         guard isWatched(item), handlesStalls(of: watched) else { return look() }
-        rateChanged(.unknown)
+        rateChanged()
         // A player that has stopped may have been paused in this turn of the main queue.
         if recovery.hasStopped { later { $0.settle() }() } else { perform(recovery.stalled()) }
         look()
@@ -295,7 +299,11 @@ package import SpoolSystem
 
     private func handlesStalls(of item: AVPlayerItem?) -> Bool { stallHandling == .observer && AssetLoader.of(item) != nil }
 
-    private func rateChanged(_ cause: StallRecovery.Cause) {
+    private func rateChanged() {
+        let cause: StallRecovery.Cause = isRequested.withLock { isRequested in
+            defer { isRequested = false }
+            return isRequested ? .request : .unknown
+        }
         if cause == .request, let player { wantedRate = player.rate }
         guard let player, let item = player.currentItem, item === watched, handlesStalls(of: item) else { return }
         perform(recovery.rateChanged(to: player.rate, cause))
@@ -305,14 +313,14 @@ package import SpoolSystem
     /// main queue would be known.
     private func settle() {
         // The app may have set another rate in this turn.
-        rateChanged(.unknown)
+        rateChanged()
         if recovery.hasStopped { perform(recovery.stalled()) }
         look()
     }
 
     private func audioLost() {
         // The player may have begun to play in this turn of the main queue, and wait for bytes.
-        rateChanged(.unknown)
+        rateChanged()
         perform(recovery.audioLost(hasItem: player?.currentItem != nil))
         wantedRate = 0
         // An item that a receiver got in this turn waits, and would start by itself.

@@ -39,6 +39,21 @@ import Testing
         #expect(world.breaches == [])
     }
 
+    @Test(arguments: 0..<12)
+    func `a pause at any moment after a stall stays a pause`(steps: Int) throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        stage.player.play()
+        #expect(world.run { stage.observer.state == .playing })
+        world.world.origin.setOffline(true, breaksTransfers: true)
+        #expect(world.run { stage.player.timeControlStatus != .playing })
+        for _ in 0..<steps { _ = world.simulator.step() }
+        stage.player.pause()
+        world.pass(.milliseconds(1))
+        Self.expectSilence(world, stage)
+    }
+
     @Test func `a phone call during a stall leaves the player paused`() throws {
         let (world, stage) = try Self.stalled()
         stage.interrupt()
