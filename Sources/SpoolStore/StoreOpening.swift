@@ -170,10 +170,7 @@ struct StoreOpening {
     private func isReadOnlyByDamage(_ error: StoreError) throws(StoreError) -> Bool {
         guard error.meansReadOnlyIndex else { return false }
         do throws(SystemError) {
-            var version: UInt8 = 0
-            let file = try fileSystem.open(layout.index, .read)
-            let count = try withUnsafeMutableBytes(of: &version) { (byte) throws(SystemError) in try file.read(into: byte, at: 18) }
-            return count == 1 && version > 2
+            return try fileSystem.open(layout.index, .read).bytes(18, 1).first.map { $0 > 2 } == true
         } catch { throw StoreError(error) }
     }
 

@@ -33,28 +33,14 @@ final class StoreLock: Sendable {
 
     private static func write(_ processID: Int32, to handle: any FileHandle) throws(SystemError) {
         try handle.truncate(to: 0)
-        let text = Array("\(processID)\n".utf8)
-        var failure: SystemError?
-        text.withUnsafeBytes { bytes in
-            do throws(SystemError) { try handle.write(bytes, at: 0) } catch { failure = error }
-        }
-        if let failure { throw failure }
+        try handle.write(Array("\(processID)\n".utf8), at: 0)
     }
 
     /// The maximum length of a process number, in bytes.
     private static let textLimitBytes = 16
 
     private static func readProcessID(_ handle: any FileHandle) throws(SystemError) -> Int32? {
-        var text: [UInt8] = []
-        var failure: SystemError?
-        text = [UInt8](unsafeUninitializedCapacity: textLimitBytes) { buffer, count in
-            do throws(SystemError) {
-                count = try handle.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
+        let text = try handle.bytes(0, textLimitBytes)
         return Int32(String(decoding: text.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
     }
 }

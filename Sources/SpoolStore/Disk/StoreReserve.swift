@@ -46,12 +46,6 @@ final class StoreReserve: Sendable {
 
     private func fill(_ file: any FileHandle) throws(SystemError) {
         let zeros = [UInt8](repeating: 0, count: Self.bytesPerWrite)
-        for offset in stride(from: 0, to: Self.bytes, by: Self.bytesPerWrite) {
-            var failure: SystemError?
-            zeros.withUnsafeBytes { bytes in
-                do throws(SystemError) { try file.write(bytes, at: Int64(offset)) } catch { failure = error }
-            }
-            if let failure { throw failure }
-        }
+        for offset in stride(from: 0, to: Self.bytes, by: Self.bytesPerWrite) { try file.write(zeros, at: Int64(offset)) }
     }
 }

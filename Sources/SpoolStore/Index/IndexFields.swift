@@ -93,24 +93,17 @@ struct IndexFields: Sendable {
 
     // MARK: Writing
 
-    func bind(_ text: String, _ column: Column, of owner: Owner, to statement: SQLiteStatement, at index: Int32) {
-        if let sealed = seal(Array(text.utf8), column, of: owner) {
-            statement.bind(index, sealed)
-        } else {
-            statement.bind(index, text)
-        }
+    /// Returns a text in the form that the column stores.
+    func value(_ text: String, _ column: Column, of owner: Owner) -> any SQLiteValue {
+        if let sealed = seal(Array(text.utf8), column, of: owner) { sealed } else { text }
     }
 
-    func bind(_ bytes: [UInt8], _ column: Column, of owner: Owner, to statement: SQLiteStatement, at index: Int32) {
-        statement.bind(index, seal(bytes, column, of: owner) ?? bytes)
-    }
+    /// Returns bytes in the form that the column stores.
+    func value(_ bytes: [UInt8], _ column: Column, of owner: Owner) -> any SQLiteValue { seal(bytes, column, of: owner) ?? bytes }
 
-    func bind(_ number: Int64, _ column: Column, of owner: Owner, to statement: SQLiteStatement, at index: Int32) {
-        if let sealed = seal(number.littleEndianBytes, column, of: owner) {
-            statement.bind(index, sealed)
-        } else {
-            statement.bind(index, number)
-        }
+    /// Returns a number in the form that the column stores.
+    func value(_ number: Int64, _ column: Column, of owner: Owner) -> any SQLiteValue {
+        if let sealed = seal(number.littleEndianBytes, column, of: owner) { sealed } else { number }
     }
 
     // MARK: Reading

@@ -126,6 +126,6 @@ extension StoreIndex {
     /// Enters whether there may be orphans.
     func noteSweep(isOwed: Bool) throws(StoreError) {
         guard try (meta.number(.owesSweep) ?? 0 != 0) != isOwed else { return }
-        try change { () throws(StoreError) in try meta.set(.owesSweep, isOwed ? 1 : 0 as Int64) }
+        try change { () throws(StoreError) in try meta.set(.owesSweep, Int64(isOwed ? 1 : 0)) }
     }
 }

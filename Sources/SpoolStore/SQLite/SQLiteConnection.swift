@@ -65,22 +65,55 @@ final class SQLiteConnection {
 
     // MARK: Statements
 
-    /// Runs `body` with the prepared statement of `sql`, and resets the statement afterwards.
-    func with<R>(_ sql: StaticString, _ body: (SQLiteStatement) throws(StoreError) -> R) throws(StoreError) -> R {
-        let statement = try prepared(sql)
-        statement.begin()
-        defer { statement.end() }
-        return try body(statement)
+    // The parameters of a statement get the values in order: the first one is `?1`.
+
+    /// Runs a statement that returns no rows.
+    func run(_ sql: StaticString, _ values: any SQLiteValue...) throws(StoreError) { try run(sql, values) }
+
+    /// Runs a statement that returns no rows.
+    func run(_ sql: StaticString, _ values: [any SQLiteValue]) throws(StoreError) {
+        try with(sql, values) { (statement) throws(StoreError) in try statement.run() }
     }
 
-    /// Runs a statement that has no parameters and returns no rows.
-    func run(_ sql: StaticString) throws(StoreError) {
-        try with(sql) { (statement) throws(StoreError) in try statement.run() }
+    /// Returns the first row as `row` reads it, or nil without one.
+    func first<Row>(
+        _ sql: StaticString, _ values: any SQLiteValue..., row: (SQLiteStatement) throws(StoreError) -> Row?
+    ) throws(StoreError) -> Row? {
+        try with(sql, values) { (statement) throws(StoreError) in try statement.step() ? row(statement) : nil }
     }
 
     /// Returns the first column of the first row, if there is one.
-    func int64(_ sql: StaticString) throws(StoreError) -> Int64? {
-        try with(sql) { (statement) throws(StoreError) in try statement.step() ? statement.optionalInt64(0) : nil }
+    func int64(_ sql: StaticString, _ values: any SQLiteValue...) throws(StoreError) -> Int64? {
+        try with(sql, values) { (statement) throws(StoreError) in try statement.step() ? statement.optionalInt64(0) : nil }
+    }
+
+    /// Returns up to `limit` rows as `row` reads them. Leaves out those for which it returns nil.
+    func rows<Row>(
+        _ sql: StaticString, _ values: any SQLiteValue..., limit: Int = .max, row: (SQLiteStatement) throws(StoreError) -> Row?
+    ) throws(StoreError) -> [Row] {
+        try with(sql, values) { (statement) throws(StoreError) in
+            var rows: [Row] = []
+            while rows.count < limit, try statement.step() {
+                if let found = try row(statement) { rows.append(found) }
+            }
+            return rows
+        }
+    }
+
+    /// Calls `row` with each row.
+    func each(_ sql: StaticString, _ values: any SQLiteValue..., row: (SQLiteStatement) -> Void) throws(StoreError) {
+        try with(sql, values) { (statement) throws(StoreError) in while try statement.step() { row(statement) } }
+    }
+
+    /// Runs `body` with the prepared statement of `sql`, and resets the statement afterwards.
+    private func with<R>(
+        _ sql: StaticString, _ values: [any SQLiteValue], _ body: (SQLiteStatement) throws(StoreError) -> R
+    ) throws(StoreError) -> R {
+        let statement = try prepared(sql)
+        statement.begin()
+        defer { statement.end() }
+        for (index, value) in values.enumerated() { value.bind(to: statement, at: Int32(index + 1)) }
+        return try body(statement)
     }
 
     private func prepared(_ sql: StaticString) throws(StoreError) -> SQLiteStatement {

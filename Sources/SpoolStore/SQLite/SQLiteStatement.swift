@@ -6,8 +6,8 @@ import SQLite3
 
 /// A prepared statement. Parameters are numbered from 1, columns from 0.
 ///
-/// `SQLiteConnection.with` passes it to its closure and resets it afterwards. Callers must not keep
-/// it.
+/// `SQLiteConnection` binds the values, passes the statement to a closure for each row, and resets it
+/// afterwards. Callers must not keep it.
 final class SQLiteStatement {
     private let handle: OpaquePointer
     private let database: OpaquePointer
@@ -45,9 +45,7 @@ final class SQLiteStatement {
 
     func bind(_ index: Int32, _ value: Int64) { note(sqlite3_bind_int64(handle, index, value)) }
 
-    func bind(_ index: Int32, _ value: Int64?) {
-        if let value { bind(index, value) } else { note(sqlite3_bind_null(handle, index)) }
-    }
+    func bindNull(_ index: Int32) { note(sqlite3_bind_null(handle, index)) }
 
     func bind(_ index: Int32, _ value: String) {
         var value = value
@@ -61,12 +59,7 @@ final class SQLiteStatement {
         note(code)
     }
 
-    func bind(_ index: Int32, _ value: String?) {
-        if let value { bind(index, value) } else { note(sqlite3_bind_null(handle, index)) }
-    }
-
-    func bind(_ index: Int32, _ value: [UInt8]?) {
-        guard let value else { return note(sqlite3_bind_null(handle, index)) }
+    func bind(_ index: Int32, _ value: [UInt8]) {
         guard !value.isEmpty else { return note(sqlite3_bind_zeroblob(handle, index, 0)) }
         note(
             value.withUnsafeBytes { sqlite3_bind_blob(handle, index, $0.baseAddress, Int32(clamping: $0.count), Self.transient) })

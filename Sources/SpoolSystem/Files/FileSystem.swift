@@ -1,4 +1,5 @@
 package import SpoolCore
+import SpoolLibc
 
 /// The part of a file system that the store uses. The calls block, and callers make them on a lane.
 ///
@@ -115,6 +116,35 @@ package protocol FileHandle: AnyObject, Sendable {
     /// returns false (Linux; other systems may keep it). After a failed request for an exclusive
     /// lock, the caller therefore takes the shared one again.
     func lock(_ kind: FileLock) throws(SystemError) -> Bool
+}
+
+extension FileHandle {
+    /// Writes all of `bytes`.
+    package func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
+        try bytes.withUnsafeBufferPointer { (buffer) throws(SystemError) -> Void in
+            try write(UnsafeRawBufferPointer(buffer), at: offset)
+        }
+    }
+
+    /// Returns at most `count` bytes from `offset`, and fewer only at the end of the file.
+    package func bytes(_ offset: Int64, _ count: Int) throws(SystemError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let filled = try bytes.withUnsafeMutableBufferPointer { (buffer) throws(SystemError) -> Int in
+            try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+        }
+        bytes.removeLast(count - filled)
+        return bytes
+    }
+}
+
+extension FileSystem {
+    /// Returns the bytes of a file, the first `limit` of them for a longer one.
+    package func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8] { try open(path, .read).bytes(0, limit) }
+
+    /// Removes a file if there is one.
+    package func unlinkIfPresent(_ path: String) throws(SystemError) {
+        do throws(SystemError) { try unlink(path) } catch { if error.code != ENOENT { throw error } }
+    }
 }
 
 /// The kinds of locks on a file.

@@ -1,4 +1,4 @@
-package import SpoolSystem
+import SpoolSystem
 
 /// Collects the ways in which a file system differs from its contract.
 struct FileSystemTrial {
@@ -36,24 +36,6 @@ struct FileSystemTrial {
             if let code, error.code != code {
                 fail("to \(action) should fail with errno \(code), not with \(error)")
             }
-        }
-    }
-}
-
-extension FileHandle {
-    /// Returns at most `count` bytes from `offset` as an array, for tests.
-    package func bytes(_ offset: Int64, _ count: Int) throws(SystemError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        let filled = try bytes.withUnsafeMutableBufferPointer { (buffer) throws(SystemError) -> Int in
-            try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
-        }
-        return Array(bytes.prefix(filled))
-    }
-
-    /// Writes an array, for tests.
-    package func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
-        try bytes.withUnsafeBufferPointer { (buffer) throws(SystemError) -> Void in
-            try write(UnsafeRawBufferPointer(buffer), at: offset)
         }
     }
 }

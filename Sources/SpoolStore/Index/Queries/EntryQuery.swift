@@ -21,17 +21,13 @@ struct EntryQuery {
 
     /// Returns the current generation of a key, with its spans.
     func entry(of key: ResourceKey) throws(StoreError) -> Entry? {
-        let found = try database.with(
+        let found = try database.connection.first(
             """
             SELECT key, key_hash, url, last_access, generation, length, validator_kind, validator, header_block,
                    request_time, response_time, file_extension, facts_check, key_hash IN (SELECT key_hash FROM pins)
             FROM resources JOIN representations USING (resource)
             WHERE key_hash = ?1 AND variant = '' AND is_current = 1
-            """
-        ) { (select) throws(StoreError) -> Entry? in
-            select.bind(1, fields.hash(of: key))
-            return try select.step() ? entry(select) : nil
-        }
+            """, fields.hash(of: key), row: entry)
         // The query finds the row by its hash. The comparison of the keys rejects a collision.
         guard var entry = found, entry.resource.key == key else { return nil }
         (entry.resource.spans, entry.resource.unverified) = try pieces.spans(of: entry.resource.generation)
@@ -41,23 +37,17 @@ struct EntryQuery {
     /// Returns up to `limit` entries after `key`, in the order of the keys' bytes.
     func list(after key: ResourceKey?, limit: Int) throws(StoreError) -> [Entry] {
         if fields.isSealed { return try sealedEntries(after: key, limit: limit) }
-        var entries = try database.with(
+        // Numbers sort before texts, so every key follows the number.
+        let start: any SQLiteValue = if let key { key.string } else { Int64.min }
+        var entries = try database.connection.rows(
             """
             SELECT key, key_hash, url, last_access, generation, length, validator_kind, validator, header_block,
                    request_time, response_time, file_extension, facts_check, key_hash IN (SELECT key_hash FROM pins)
             FROM resources JOIN representations USING (resource)
             WHERE key > ?1 AND variant = '' AND is_current = 1
             ORDER BY key LIMIT ?2
-            """
-        ) { (select) throws(StoreError) -> [Entry] in
-            // Numbers sort before texts, so every key follows this number.
-            if let key { select.bind(1, key.string) } else { select.bind(1, Int64.min) }
-            select.bind(2, Int64(max(0, limit)))
-            var entries: [Entry] = []
-            while try select.step() { if let entry = entry(select) { entries.append(entry) } }
-            if let key, let last = entries.last, last.resource.key <= key { throw .rowsOutOfOrder }
-            return entries
-        }
+            """, start, Int64(max(0, limit)), row: entry)
+        if let key, let last = entries.last, last.resource.key <= key { throw .rowsOutOfOrder }
         for index in entries.indices {
             (entries[index].resource.spans, entries[index].resource.unverified) = try pieces.spans(of: entries[index].resource.generation)
         }
@@ -75,13 +65,12 @@ struct EntryQuery {
     private func sealedEntries(after key: ResourceKey?, limit: Int) throws(StoreError) -> [Entry] {
         guard limit > 0 else { return [] }
         var smallest: [ResourceKey] = []
-        try database.with("SELECT key, key_hash FROM resources JOIN representations USING (resource) WHERE variant = '' AND is_current = 1")
-        { (select) throws(StoreError) in
-            while try select.step() {
-                guard let found = database.openKey(select, 0, hash: select.bytes(1)), isAfter(key, found) else { continue }
-                smallest.append(found)
-                if smallest.count / 2 >= limit { smallest = Array(smallest.sorted().prefix(limit)) }
-            }
+        try database.connection.each(
+            "SELECT key, key_hash FROM resources JOIN representations USING (resource) WHERE variant = '' AND is_current = 1"
+        ) { row in
+            guard let found = database.openKey(row, 0, hash: row.bytes(1)), isAfter(key, found) else { return }
+            smallest.append(found)
+            if smallest.count / 2 >= limit { smallest = Array(smallest.sorted().prefix(limit)) }
         }
         var entries: [Entry] = []
         for key in smallest.sorted().prefix(limit) {
@@ -102,7 +91,7 @@ struct EntryQuery {
     private func entry(_ row: SQLiteStatement) -> Entry? {
         let keyHash = row.bytes(1)
         let owner = IndexFields.Owner(keyHash: keyHash)
-        let version = IndexFields.Owner(keyHash: keyHash, generation: GenerationID(rawValue: row.int64(4)))
+        let version = IndexFields.Owner(keyHash: keyHash, generation: row.generation(4))
         var vouched = version
         vouched.facts = RepresentationColumns.authenticatedFacts(
             kind: row.int64(6), length: row.optionalInt64(5), requestTime: row.int64(9), responseTime: row.int64(10))
@@ -114,8 +103,8 @@ struct EntryQuery {
         }
         let (versionFields, mark) = FieldBlock.decodeVersion(block)
         var representation = Representation(
-            status: FieldBlock.status(block), length: row.optionalInt64(5).flatMap { $0 >= 0 ? $0 : nil }, validator: validator,
-            fields: versionFields, requestTime: Timestamp(nanoseconds: row.int64(9)), responseTime: Timestamp(nanoseconds: row.int64(10)))
+            status: FieldBlock.status(block), length: row.size(5), validator: validator, fields: versionFields, requestTime: row.time(9),
+            responseTime: row.time(10))
         representation.mark = mark
         let check = RepresentationColumns.factsCheck(keyHash: keyHash, generation: version.generation, representation)
         // A row of an earlier format has no check.
@@ -125,10 +114,10 @@ struct EntryQuery {
         }
         return Entry(
             resource: StoredResource(
-                key: ResourceKey(normalized: key), url: url, generation: GenerationID(rawValue: row.int64(4)),
+                key: ResourceKey(normalized: key), url: url, generation: row.generation(4),
                 representation: representation, spans: ByteRangeSet(),
                 fileExtension: fields.isSealed ? FieldBlock.firstLine(block) : row.text(11),
-                lastAccess: Timestamp(nanoseconds: row.int64(3)), isPinned: row.int64(13) != 0),
+                lastAccess: row.time(3), isPinned: row.int64(13) != 0),
             keyHash: keyHash)
     }
 }

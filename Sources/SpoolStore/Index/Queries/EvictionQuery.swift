@@ -23,7 +23,8 @@ final class EvictionQuery {
     func candidates(
         after last: EvictionCandidate?, largerThan bytes: Int64 = -1, limit: Int
     ) throws(StoreError) -> [EvictionCandidate] {
-        try database.with(
+        var isFirst = last == nil
+        let found = try database.connection.rows(
             """
             SELECT key, key_hash, last_access, length, allocated_bytes
             FROM resources JOIN representations USING (resource) LEFT JOIN sizes USING (generation)
@@ -32,25 +33,17 @@ final class EvictionQuery {
                 AND key_hash NOT IN (SELECT key_hash FROM downloads)
                 AND key_hash NOT IN (SELECT key_hash FROM download_parts)
             ORDER BY last_access, key_hash
-            """
-        ) { (select) throws(StoreError) in
-            select.bind(1, last?.lastAccess.nanoseconds ?? resources.firstEvictable ?? .min)
-            select.bind(2, last.map { database.fields.hash(of: $0.key) } ?? [])
-            var isFirst = last == nil
-            var found: [EvictionCandidate] = []
-            while found.count < limit, try select.step() {
-                if isFirst { resources.firstEvictable = select.int64(2) }
-                isFirst = false
-                let size = max(0, select.optionalInt64(4) ?? 0)
-                guard size > bytes, let key = database.openKey(select, 0, hash: select.bytes(1)) else { continue }
-                found.append(
-                    EvictionCandidate(
-                        key: key, allocatedBytes: size, length: select.optionalInt64(3).flatMap { $0 >= 0 ? $0 : nil },
-                        lastAccess: Timestamp(nanoseconds: select.int64(2))))
-            }
-            if let last, let end = found.last, !isAfter(last, end) { throw .rowsOutOfOrder }
-            return found
+            """, last?.lastAccess.nanoseconds ?? resources.firstEvictable ?? Int64.min, last.map { database.fields.hash(of: $0.key) } ?? [],
+            limit: limit
+        ) { row -> EvictionCandidate? in
+            if isFirst { resources.firstEvictable = row.int64(2) }
+            isFirst = false
+            let size = row.size(4) ?? 0
+            guard size > bytes, let key = database.openKey(row, 0, hash: row.bytes(1)) else { return nil }
+            return EvictionCandidate(key: key, allocatedBytes: size, length: row.size(3), lastAccess: row.time(2))
         }
+        if let last, let end = found.last, !isAfter(last, end) { throw .rowsOutOfOrder }
+        return found
     }
 
     private func isAfter(_ last: EvictionCandidate, _ found: EvictionCandidate) -> Bool {
@@ -74,7 +67,7 @@ final class EvictionQuery {
             """)
         let excess = (found ?? 0) - Int64(kept)
         guard excess > 0 else { return [] }
-        return try database.with(
+        return try database.connection.rows(
             """
             SELECT key, key_hash FROM resources JOIN representations USING (resource)
             WHERE is_current = 1 AND length IS NOT 0 AND NOT EXISTS (SELECT 1 FROM pieces WHERE generation = representations.generation)
@@ -82,14 +75,7 @@ final class EvictionQuery {
                 AND key_hash NOT IN (SELECT key_hash FROM downloads)
                 AND key_hash NOT IN (SELECT key_hash FROM download_parts)
             ORDER BY last_access, key_hash LIMIT ?1
-            """
-        ) { (select) throws(StoreError) in
-            select.bind(1, min(excess, Int64(max(0, limit))))
-            var keys: [ResourceKey] = []
-            while try select.step() {
-                if let key = database.openKey(select, 0, hash: select.bytes(1)) { keys.append(key) }
-            }
-            return keys
-        }
+            """, min(excess, Int64(max(0, limit)))
+        ) { database.openKey($0, 0, hash: $0.bytes(1)) }
     }
 }

@@ -15,29 +15,20 @@ struct DownloadPartTable {
 
     private func insert(_ key: ResourceKey, of download: [UInt8], _ fields: IndexFields) throws(StoreError) {
         let hash = fields.hash(of: key)
-        try database.with("INSERT OR IGNORE INTO download_parts (key_hash, download, key) VALUES (?1, ?2, ?3)") {
-            (insert) throws(StoreError) in
-            insert.bind(1, hash)
-            insert.bind(2, download)
-            fields.bind(key.string, .downloadPart, of: IndexFields.Owner(keyHash: hash), to: insert, at: 3)
-            try insert.run()
-        }
+        try database.connection.run(
+            "INSERT OR IGNORE INTO download_parts (key_hash, download, key) VALUES (?1, ?2, ?3)", hash, download,
+            fields.value(key.string, .downloadPart, of: IndexFields.Owner(keyHash: hash)))
     }
 
     func delete(_ key: ResourceKey, of download: ResourceKey) throws(StoreError) {
-        try database.with("DELETE FROM download_parts WHERE key_hash = ?1 AND download = ?2") { (delete) throws(StoreError) in
-            delete.bind(1, database.fields.hash(of: key))
-            delete.bind(2, database.fields.hash(of: download))
-            try delete.run()
-        }
+        try database.connection.run(
+            "DELETE FROM download_parts WHERE key_hash = ?1 AND download = ?2", database.fields.hash(of: key),
+            database.fields.hash(of: download))
     }
 
     /// Removes all parts of a download.
     func deleteAll(of download: ResourceKey) throws(StoreError) {
-        try database.with("DELETE FROM download_parts WHERE download = ?1") { (delete) throws(StoreError) in
-            delete.bind(1, database.fields.hash(of: download))
-            try delete.run()
-        }
+        try database.connection.run("DELETE FROM download_parts WHERE download = ?1", database.fields.hash(of: download))
     }
 
     func removeAll() throws(StoreError) { try database.connection.run("DELETE FROM download_parts") }
@@ -55,31 +46,23 @@ struct DownloadPartTable {
 
     private func rows(limit: Int) throws(StoreError) -> [(key: ResourceKey, download: [UInt8])] {
         let fields = database.fields
-        return try database.with("SELECT key_hash, download, key FROM download_parts ORDER BY key_hash, download LIMIT ?1") {
-            (select) throws(StoreError) in
-            select.bind(1, Int64(max(0, limit)))
-            var rows: [(key: ResourceKey, download: [UInt8])] = []
-            while try select.step() {
-                let owner = IndexFields.Owner(keyHash: select.bytes(0))
-                guard let key = fields.text(select, 2, .downloadPart, of: owner) else { continue }
-                rows.append((ResourceKey(normalized: key), select.bytes(1)))
-            }
-            return rows
+        return try database.connection.rows(
+            "SELECT key_hash, download, key FROM download_parts ORDER BY key_hash, download LIMIT ?1", Int64(max(0, limit))
+        ) { row in
+            fields.text(row, 2, .downloadPart, of: IndexFields.Owner(keyHash: row.bytes(0)))
+                .map { (ResourceKey(normalized: $0), row.bytes(1)) }
         }
     }
 
     /// Returns the number of stored bytes of a download: those of its own resource and of its parts.
     func storedBytes(of download: ResourceKey) throws(StoreError) -> Int64 {
-        try database.with(
+        let bytes = try database.connection.int64(
             """
             SELECT sum(upper - lower) FROM resources JOIN representations USING (resource) JOIN pieces USING (generation)
             WHERE variant = '' AND is_current = 1
                 AND key_hash IN (SELECT ?1 UNION ALL SELECT key_hash FROM download_parts WHERE download = ?1)
-            """
-        ) { (select) throws(StoreError) in
-            select.bind(1, database.fields.hash(of: download))
-            return try select.step() ? max(0, select.optionalInt64(0) ?? 0) : 0
-        }
+            """, database.fields.hash(of: download))
+        return max(0, bytes ?? 0)
     }
 
     // MARK: Rotation of the key

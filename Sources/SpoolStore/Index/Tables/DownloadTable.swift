@@ -9,34 +9,25 @@ struct DownloadTable {
     }
 
     /// Enters or replaces the entry of a key.
-    func set(_ key: ResourceKey, _ entry: String) throws(StoreError) {
-        let hash = database.fields.hash(of: key)
-        try database.with("INSERT OR REPLACE INTO downloads (key_hash, entry) VALUES (?1, ?2)") { (insert) throws(StoreError) in
-            insert.bind(1, hash)
-            database.fields.bind(entry, .download, of: IndexFields.Owner(keyHash: hash), to: insert, at: 2)
-            try insert.run()
-        }
+    func set(_ key: ResourceKey, _ entry: String) throws(StoreError) { try set(key, entry, database.fields) }
+
+    private func set(_ key: ResourceKey, _ entry: String, _ fields: IndexFields) throws(StoreError) {
+        let hash = fields.hash(of: key)
+        try database.connection.run(
+            "INSERT OR REPLACE INTO downloads (key_hash, entry) VALUES (?1, ?2)", hash,
+            fields.value(entry, .download, of: IndexFields.Owner(keyHash: hash)))
     }
 
     func delete(_ key: ResourceKey) throws(StoreError) {
-        try database.with("DELETE FROM downloads WHERE key_hash = ?1") { (delete) throws(StoreError) in
-            delete.bind(1, database.fields.hash(of: key))
-            try delete.run()
-        }
+        try database.connection.run("DELETE FROM downloads WHERE key_hash = ?1", database.fields.hash(of: key))
     }
 
     func removeAll() throws(StoreError) { try database.connection.run("DELETE FROM downloads") }
 
     /// Returns up to `limit` entries. An entry that does not open is left out.
     func all(limit: Int) throws(StoreError) -> [String] {
-        try database.with("SELECT key_hash, entry FROM downloads ORDER BY key_hash LIMIT ?1") { (select) throws(StoreError) in
-            select.bind(1, Int64(max(0, limit)))
-            var entries: [String] = []
-            while try select.step() {
-                let owner = IndexFields.Owner(keyHash: select.bytes(0))
-                if let entry = database.fields.text(select, 1, .download, of: owner) { entries.append(entry) }
-            }
-            return entries
+        try database.connection.rows("SELECT key_hash, entry FROM downloads ORDER BY key_hash LIMIT ?1", Int64(max(0, limit))) { row in
+            database.fields.text(row, 1, .download, of: IndexFields.Owner(keyHash: row.bytes(0)))
         }
     }
 
@@ -49,24 +40,11 @@ struct DownloadTable {
 
     /// Seals all entries with other keys.
     func reseal(_ new: IndexFields) throws(StoreError) {
-        let old = database.fields
-        let entries = try database.with("SELECT key_hash, entry FROM downloads") {
-            (select) throws(StoreError) -> [String] in
-            var entries: [String] = []
-            while try select.step() {
-                if let entry = old.text(select, 1, .download, of: IndexFields.Owner(keyHash: select.bytes(0))) { entries.append(entry) }
-            }
-            return entries
-        }
+        let entries = try all(limit: .max)
         try removeAll()
         for entry in entries {
             guard let key = StoredDownload(entry)?.key else { continue }
-            let hash = new.hash(of: key)
-            try database.with("INSERT OR REPLACE INTO downloads (key_hash, entry) VALUES (?1, ?2)") { (insert) throws(StoreError) in
-                insert.bind(1, hash)
-                new.bind(entry, .download, of: IndexFields.Owner(keyHash: hash), to: insert, at: 2)
-                try insert.run()
-            }
+            try set(key, entry, new)
         }
     }
 }

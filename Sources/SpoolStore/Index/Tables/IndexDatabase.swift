@@ -14,19 +14,6 @@ final class IndexDatabase {
         self.connection = connection
     }
 
-    /// Runs `body` with the prepared statement of `sql`.
-    func with<R>(_ sql: StaticString, _ body: (SQLiteStatement) throws(StoreError) -> R) throws(StoreError) -> R {
-        try connection.with(sql, body)
-    }
-
-    /// Runs a statement whose one parameter is a number.
-    func run(_ sql: StaticString, _ number: Int64) throws(StoreError) {
-        try with(sql) { (statement) throws(StoreError) in
-            statement.bind(1, number)
-            try statement.run()
-        }
-    }
-
     /// Returns the key of a row. When it does not open, calls `onUnreadable` and returns nil.
     func openKey(_ row: SQLiteStatement, _ column: Int32, hash: [UInt8]) -> ResourceKey? {
         let text = fields.text(row, column, .key, of: IndexFields.Owner(keyHash: hash))
@@ -40,4 +27,28 @@ struct DataFileID {
     var generation: GenerationID
     var keyHash: [UInt8]
     var fileExtension: String
+}
+
+extension DataFileID {
+    /// Reads the columns generation, hash and extension of a row.
+    init(_ row: SQLiteStatement) {
+        self.init(generation: row.generation(0), keyHash: row.bytes(1), fileExtension: row.text(2))
+    }
+}
+
+extension SQLiteStatement {
+    func generation(_ column: Int32) -> GenerationID { GenerationID(rawValue: int64(column)) }
+
+    func time(_ column: Int32) -> Timestamp { Timestamp(nanoseconds: int64(column)) }
+
+    /// Returns the column as a size, or nil for NULL and for a negative number of a damaged index.
+    func size(_ column: Int32) -> Int64? { optionalInt64(column).flatMap { $0 >= 0 ? $0 : nil } }
+}
+
+extension GenerationID: SQLiteValue {
+    func bind(to statement: SQLiteStatement, at index: Int32) { statement.bind(index, rawValue) }
+}
+
+extension Timestamp: SQLiteValue {
+    func bind(to statement: SQLiteStatement, at index: Int32) { statement.bind(index, nanoseconds) }
 }

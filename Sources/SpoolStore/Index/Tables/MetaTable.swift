@@ -32,36 +32,14 @@ struct MetaTable {
     func bytes(_ name: Name) throws(StoreError) -> [UInt8]? { try value(name) { $0.bytes(0) } }
 
     private func value<Value>(_ name: Name, _ read: (SQLiteStatement) -> Value) throws(StoreError) -> Value? {
-        try database.with("SELECT value FROM meta WHERE name = ?1") { (select) throws(StoreError) in
-            select.bind(1, name.rawValue)
-            return try select.step() ? read(select) : nil
-        }
+        try database.connection.first("SELECT value FROM meta WHERE name = ?1", name.rawValue, row: read)
     }
 
-    func set(_ name: Name, _ value: Int64) throws(StoreError) {
-        try set(name) { $0.bind(2, value) }
-    }
-
-    func set(_ name: Name, _ value: String) throws(StoreError) {
-        try set(name) { $0.bind(2, value) }
-    }
-
-    func set(_ name: Name, _ value: [UInt8]) throws(StoreError) {
-        try set(name) { $0.bind(2, value) }
+    func set(_ name: Name, _ value: some SQLiteValue) throws(StoreError) {
+        try database.connection.run("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", name.rawValue, value)
     }
 
     func remove(_ name: Name) throws(StoreError) {
-        try database.with("DELETE FROM meta WHERE name = ?1") { (delete) throws(StoreError) in
-            delete.bind(1, name.rawValue)
-            try delete.run()
-        }
-    }
-
-    private func set(_ name: Name, _ bindValue: (SQLiteStatement) -> Void) throws(StoreError) {
-        try database.with("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)") { (insert) throws(StoreError) in
-            insert.bind(1, name.rawValue)
-            bindValue(insert)
-            try insert.run()
-        }
+        try database.connection.run("DELETE FROM meta WHERE name = ?1", name.rawValue)
     }
 }

@@ -5,63 +5,44 @@ import SpoolCore
 extension PieceTable {
     /// Returns the pieces of a generation that have bytes in `range`, in order.
     func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece] {
-        try database.with(
+        // No row crosses into another group, so no row that begins before this group has bytes of
+        // it.
+        let start = range.lowerBound - range.lowerBound % PieceRow.groupBytes
+        return try database.connection.rows(
             """
             SELECT lower, upper, epoch, checks, nonce, tag FROM pieces
             WHERE generation = ?1 AND lower >= ?2 AND lower < ?3 ORDER BY lower LIMIT ?4
-            """
-        ) { (select) throws(StoreError) in
-            select.bind(1, generation.rawValue)
-            // No row crosses into another group, so no row that begins before this group has bytes
-            // of it.
-            select.bind(2, range.lowerBound - range.lowerBound % PieceRow.groupBytes)
-            select.bind(3, range.upperBound)
-            select.bind(4, Int64(Self.rowLimit))
-            var pieces: [Piece] = []
-            while try select.step() {
-                if let row = Self.row(select), row.range.overlaps(range) { pieces.append(row.piece) }
-            }
-            return pieces
-        }
+            """, generation, start, range.upperBound, Int64(Self.rowLimit)
+        ) { Self.row($0).flatMap { row in row.range.overlaps(range) ? row.piece : nil } }
     }
 
     /// Returns the bytes of a generation that have pieces in the index, and the part of them that
     /// has checks.
     func spans(of generation: GenerationID) throws(StoreError) -> (all: ByteRangeSet, checked: ByteRangeSet) {
-        try database.with(
-            "SELECT lower, upper, checks IS NULL AND nonce IS NULL FROM pieces WHERE generation = ?1 ORDER BY lower LIMIT ?2"
-        ) { (select) throws(StoreError) in
-            select.bind(1, generation.rawValue)
-            select.bind(2, Int64(Self.rowLimit))
-            var all = JoiningRanges(), plain = JoiningRanges()
-            while try select.step() {
-                guard let range = ByteRange(select.int64(0), select.int64(1)) else { continue }
-                all.append(range)
-                if select.int64(2) != 0 { plain.append(range) }
-            }
-            let spans = all.finish(), unchecked = plain.finish()
-            // Usually both sets are equal and share their memory.
-            return (spans, unchecked.isEmpty ? spans : spans.subtracting(unchecked))
+        var all = JoiningRanges(), plain = JoiningRanges()
+        try database.connection.each(
+            "SELECT lower, upper, checks IS NULL AND nonce IS NULL FROM pieces WHERE generation = ?1 ORDER BY lower LIMIT ?2", generation,
+            Int64(Self.rowLimit)
+        ) { row in
+            guard let range = ByteRange(row.int64(0), row.int64(1)) else { return }
+            all.append(range)
+            if row.int64(2) != 0 { plain.append(range) }
         }
+        let spans = all.finish(), unchecked = plain.finish()
+        // Usually both sets are equal and share their memory.
+        return (spans, unchecked.isEmpty ? spans : spans.subtracting(unchecked))
     }
 
     /// Returns the number of stored bytes of a generation.
     func byteCount(of generation: GenerationID) throws(StoreError) -> Int64 {
-        try database.with("SELECT sum(upper - lower) FROM pieces WHERE generation = ?1") { (select) throws(StoreError) in
-            select.bind(1, generation.rawValue)
-            return try select.step() ? select.optionalInt64(0) ?? 0 : 0
-        }
+        try database.connection.int64("SELECT sum(upper - lower) FROM pieces WHERE generation = ?1", generation) ?? 0
     }
 
     // MARK: Without a durable point
 
     /// Removes the pieces of a generation that wait for a durable point.
     func dropSuspects(of generation: GenerationID) throws(StoreError) {
-        try database.with("DELETE FROM pieces WHERE generation = ?1 AND epoch > ?2") { (delete) throws(StoreError) in
-            delete.bind(1, generation.rawValue)
-            delete.bind(2, epochs.durable)
-            try delete.run()
-        }
+        try database.connection.run("DELETE FROM pieces WHERE generation = ?1 AND epoch > ?2", generation, epochs.durable)
     }
 
     /// Removes the pieces of a generation that wait for a durable point, except whole blocks with
@@ -70,16 +51,11 @@ extension PieceTable {
     /// A part of a block would sooner or later be merged with a durable part. The one check of both
     /// would then reject the durable bytes together with the lost ones.
     func dropUnchecked(of generation: GenerationID) throws(StoreError) -> Bool {
-        try database.with(
+        try database.connection.run(
             """
             DELETE FROM pieces WHERE generation = ?1 AND epoch > ?2
                 AND ((checks IS NULL AND nonce IS NULL) OR lower % 65536 != 0 OR upper % 65536 != 0)
-            """
-        ) { (delete) throws(StoreError) in
-            delete.bind(1, generation.rawValue)
-            delete.bind(2, epochs.durable)
-            try delete.run()
-        }
+            """, generation, epochs.durable)
         return database.connection.changes > 0
     }
 
@@ -89,11 +65,8 @@ extension PieceTable {
     /// plans and CROSS JOIN). Without it the planner reads every piece of the store to find the few
     /// unsynced ones.
     func lastEpoch() throws(StoreError) -> Int64 {
-        try database.with("SELECT max(epoch) FROM unsynced CROSS JOIN pieces USING (generation) WHERE epoch <= ?1") {
-            (select) throws(StoreError) in
-            select.bind(1, StoreIndex.numberLimit)
-            return try select.step() ? select.int64(0) : 0
-        }
+        try database.connection.int64(
+            "SELECT max(epoch) FROM unsynced CROSS JOIN pieces USING (generation) WHERE epoch <= ?1", StoreIndex.numberLimit) ?? 0
     }
 }
 

@@ -103,7 +103,7 @@ final class PieceTable {
 
     /// Removes every row of a generation.
     func removeAll(of generation: GenerationID) throws(StoreError) {
-        try database.run("DELETE FROM pieces WHERE generation = ?1", generation.rawValue)
+        try database.connection.run("DELETE FROM pieces WHERE generation = ?1", generation)
         ends[generation] = nil
     }
 
@@ -146,79 +146,43 @@ final class PieceTable {
     ) throws(StoreError) -> PieceRow? {
         var offset = offset
         while true {
-            switch try readLastRow(of: generation, below: offset, reachingBeyond: limit) {
-            case .row(let row): return row
-            case .none: return nil
-            case .damaged(let lower):
-                try delete(rowAt: lower, of: generation)
-                offset = lower
+            let found = try database.connection.first(
+                "SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower < ?2 ORDER BY lower DESC LIMIT 1",
+                generation, offset
+            ) { select -> (lower: Int64, row: PieceRow?)? in
+                // The checks of a row that ends before `limit` are not read.
+                if let range = ByteRange(select.int64(0), select.int64(1)), range.upperBound <= limit { return nil }
+                return (select.int64(0), Self.row(select))
             }
-        }
-    }
-
-    private enum LastRow {
-        case none
-        case row(PieceRow)
-        /// The row is not one that Spool writes.
-        case damaged(lower: Int64)
-    }
-
-    private func readLastRow(
-        of generation: GenerationID, below offset: Int64, reachingBeyond limit: Int64
-    ) throws(StoreError) -> LastRow {
-        try database.with(
-            """
-            SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower < ?2 ORDER BY lower DESC LIMIT 1
-            """
-        ) { (select) throws(StoreError) in
-            select.bind(1, generation.rawValue)
-            select.bind(2, offset)
-            guard try select.step() else { return .none }
-            guard select.int64(0) < offset else { throw .rowsOutOfOrder }
-            // The checks of a row that ends before `limit` are not read.
-            if let range = ByteRange(select.int64(0), select.int64(1)), range.upperBound <= limit { return .none }
-            return Self.row(select).map(LastRow.row) ?? .damaged(lower: select.int64(0))
+            guard let found else { return nil }
+            guard found.lower < offset else { throw .rowsOutOfOrder }
+            if let row = found.row { return row }
+            try delete(rowAt: found.lower, of: generation)
+            offset = found.lower
         }
     }
 
     /// Returns the row that begins at `offset`, or nil.
     private func row(of generation: GenerationID, at offset: Int64) throws(StoreError) -> PieceRow? {
-        try database.with("SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower = ?2") {
-            (select) throws(StoreError) in
-            select.bind(1, generation.rawValue)
-            select.bind(2, offset)
-            return try select.step() ? Self.row(select) : nil
-        }
+        try database.connection.first(
+            "SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower = ?2", generation, offset,
+            row: Self.row)
     }
 
     /// Returns the rows of one group, in order; at most 16 for each block.
     private func rows(of generation: GenerationID, group: Int64) throws(StoreError) -> [PieceRow] {
-        try database.with(
-            """
-            SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower >= ?2 AND lower < ?3 ORDER BY lower
-            """
-        ) { (select) throws(StoreError) in
-            select.bind(1, generation.rawValue)
-            let start = group * PieceRow.groupBytes
-            select.bind(2, start)
-            select.bind(3, start + min(PieceRow.groupBytes, .max - start))
-            var rows: [PieceRow] = []
-            while try select.step() {
-                if let row = Self.row(select) { rows.append(row) }
-            }
-            return rows
-        }
+        let start = group * PieceRow.groupBytes
+        return try database.connection.rows(
+            "SELECT lower, upper, epoch, checks, nonce, tag FROM pieces WHERE generation = ?1 AND lower >= ?2 AND lower < ?3 ORDER BY lower",
+            generation, start, start + min(PieceRow.groupBytes, .max - start), row: Self.row)
     }
 
     /// Returns an upper limit of the offset where the rows of a generation end. The database is
     /// asked once. Rows do not overlap, so the last row also ends last.
     private func end(of generation: GenerationID) throws(StoreError) -> Int64 {
         if let end = ends[generation] { return end }
-        let end = try database.with("SELECT upper FROM pieces WHERE generation = ?1 ORDER BY lower DESC LIMIT 1") {
-            (select) throws(StoreError) in
-            select.bind(1, generation.rawValue)
-            return try select.step() ? select.int64(0) : 0
-        }
+        let end =
+            try database.connection.int64("SELECT upper FROM pieces WHERE generation = ?1 ORDER BY lower DESC LIMIT 1", generation) ?? 0
         if ends.count >= Self.endLimit { ends = [:] }
         ends[generation] = end
         return end
@@ -226,28 +190,14 @@ final class PieceTable {
 
     private func insert(_ row: PieceRow, of generation: GenerationID) throws(StoreError) {
         if let end = ends[generation] { ends[generation] = max(end, row.range.upperBound) }
-        try database.with(
-            "INSERT OR REPLACE INTO pieces (generation, lower, upper, epoch, checks, nonce, tag) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
-        ) {
-            (insert) throws(StoreError) in
-            let checks = CheckColumns(row.checks)
-            insert.bind(1, generation.rawValue)
-            insert.bind(2, row.range.lowerBound)
-            insert.bind(3, row.range.upperBound)
-            insert.bind(4, row.epoch)
-            insert.bind(5, checks.checks)
-            insert.bind(6, checks.nonce)
-            insert.bind(7, checks.tag)
-            try insert.run()
-        }
+        let checks = CheckColumns(row.checks)
+        try database.connection.run(
+            "INSERT OR REPLACE INTO pieces (generation, lower, upper, epoch, checks, nonce, tag) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            generation, row.range.lowerBound, row.range.upperBound, row.epoch, checks.checks, checks.nonce, checks.tag)
     }
 
     private func delete(rowAt lower: Int64, of generation: GenerationID) throws(StoreError) {
-        try database.with("DELETE FROM pieces WHERE generation = ?1 AND lower = ?2") { (delete) throws(StoreError) in
-            delete.bind(1, generation.rawValue)
-            delete.bind(2, lower)
-            try delete.run()
-        }
+        try database.connection.run("DELETE FROM pieces WHERE generation = ?1 AND lower = ?2", generation, lower)
         // Only rows that were just read are deleted.
         guard database.connection.changes == 1 else { throw .rowsOutOfOrder }
     }

@@ -48,13 +48,18 @@ enum RepresentationColumns {
 }
 
 extension IndexFields {
-    /// Binds the generation and the description of a commit to the parameters 1 to 8 and 14.
-    func bindDescription(of commit: StoreCommit, to statement: SQLiteStatement) {
+    /// Returns the generation of a commit and its description: the length, the kind and value of the
+    /// validator, the header block, both times, the content coding and the check.
+    func description(of commit: StoreCommit) -> [any SQLiteValue] {
         let representation = commit.representation
         var owner = Owner(keyHash: hash(of: commit.key), generation: commit.generation)
-        statement.bind(1, commit.generation.rawValue)
-        statement.bind(2, representation.length)
-        let kind = bind(representation.validator, of: owner, to: statement, at: 3)
+        let kind = RepresentationColumns.ValidatorKind(representation.validator)
+        let validator: any SQLiteValue =
+            switch representation.validator {
+            case .strong(let tag), .weak(let tag): value(tag, .validator, of: owner)
+            case .lastModified(let time, _): value(time.nanoseconds, .validator, of: owner)
+            case .none: nil as Int64?
+            }
         owner.facts = RepresentationColumns.authenticatedFacts(
             kind: kind.rawValue, length: representation.length, requestTime: representation.requestTime.nanoseconds,
             responseTime: representation.responseTime.nanoseconds)
@@ -62,27 +67,12 @@ extension IndexFields {
         // names of files, and the names of encrypted files have no extension.
         let block = FieldBlock.encode(representation)
         let extensionLine = isSealed ? Array(commit.fileExtension.utf8) + [UInt8(ascii: "\n")] : []
-        bind(extensionLine + block, .headerBlock, of: owner, to: statement, at: 5)
-        statement.bind(6, representation.requestTime.nanoseconds)
-        statement.bind(7, representation.responseTime.nanoseconds)
-        statement.bind(8, isSealed ? nil : representation.contentCoding)
         // Sealed fields are authenticated and need no check.
         let check = RepresentationColumns.factsCheck(keyHash: owner.keyHash, generation: commit.generation, representation)
-        statement.bind(14, isSealed ? nil : check)
-    }
-
-    /// Binds a validator to two parameters, its kind and its value. Returns the kind.
-    private func bind(
-        _ validator: Validator, of owner: Owner, to statement: SQLiteStatement, at index: Int32
-    ) -> RepresentationColumns.ValidatorKind {
-        let kind = RepresentationColumns.ValidatorKind(validator)
-        statement.bind(index, kind.rawValue)
-        switch validator {
-        case .strong(let tag), .weak(let tag): bind(tag, .validator, of: owner, to: statement, at: index + 1)
-        case .lastModified(let time, _): bind(time.nanoseconds, .validator, of: owner, to: statement, at: index + 1)
-        case .none: statement.bind(index + 1, nil as Int64?)
-        }
-        return kind
+        return [
+            commit.generation, representation.length, kind.rawValue, validator, value(extensionLine + block, .headerBlock, of: owner),
+            representation.requestTime, representation.responseTime, isSealed ? nil : representation.contentCoding, isSealed ? nil : check,
+        ]
     }
 
     /// Returns the validator of two columns, kind and value, or nil when the value is sealed and

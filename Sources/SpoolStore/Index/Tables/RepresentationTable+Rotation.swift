@@ -25,62 +25,47 @@ extension RepresentationTable {
 
     /// Returns the sealed fields of every generation of a resource.
     func sealedFields(of resource: Int64, keyHash: [UInt8]) throws(StoreError) -> [SealedFields] {
-        try database.with(
+        try database.connection.rows(
             """
             SELECT generation, length, validator_kind, validator, header_block, request_time, response_time
             FROM representations WHERE resource = ?1
-            """
-        ) { (select) throws(StoreError) in
-            select.bind(1, resource)
-            var rows: [SealedFields] = []
-            while try select.step() { rows.append(sealedFields(select, keyHash)) }
-            return rows
-        }
+            """, resource
+        ) { sealedFields($0, keyHash) }
     }
 
     private func sealedFields(_ row: SQLiteStatement, _ keyHash: [UInt8]) -> SealedFields {
-        let plain = IndexFields.Owner(keyHash: keyHash, generation: GenerationID(rawValue: row.int64(0)))
+        let plain = IndexFields.Owner(keyHash: keyHash, generation: row.generation(0))
         var vouched = plain
         vouched.facts = RepresentationColumns.authenticatedFacts(
             kind: row.int64(2), length: row.optionalInt64(1), requestTime: row.int64(5), responseTime: row.int64(6))
         let validator = row.isNull(3) ? nil : database.fields.bytes(row, 3, .validator, of: plain)
         return SealedFields(
-            generation: GenerationID(rawValue: row.int64(0)), facts: vouched.facts, validator: validator,
+            generation: row.generation(0), facts: vouched.facts, validator: validator,
             hasUnreadableValidator: !row.isNull(3) && validator == nil,
             header: database.fields.bytes(row, 4, .headerBlock, of: vouched))
     }
 
     /// Seals the fields of a row with other keys. The row keeps the hash that names its file.
     func reseal(_ row: SealedFields, fileHash: [UInt8], to owner: IndexFields.Owner, _ new: IndexFields) throws(StoreError) {
-        try database.with("UPDATE representations SET validator = ?2, header_block = ?3, file_hash = ?4 WHERE generation = ?1") {
-            (update) throws(StoreError) in
-            var owner = owner
-            owner.generation = row.generation
-            update.bind(1, row.generation.rawValue)
-            if let validator = row.validator {
-                new.bind(validator, .validator, of: owner, to: update, at: 2)
-            } else {
-                update.bind(2, nil as Int64?)
-            }
-            owner.facts = row.facts
-            new.bind(row.header ?? [], .headerBlock, of: owner, to: update, at: 3)
-            update.bind(4, fileHash)
-            try update.run()
-        }
+        var owner = owner
+        owner.generation = row.generation
+        let validator: any SQLiteValue =
+            if let validator = row.validator { new.value(validator, .validator, of: owner) } else { nil as Int64? }
+        owner.facts = row.facts
+        try database.connection.run(
+            "UPDATE representations SET validator = ?2, header_block = ?3, file_hash = ?4 WHERE generation = ?1", row.generation, validator,
+            new.value(row.header ?? [], .headerBlock, of: owner), fileHash)
     }
 
     /// Returns the amount of data up to generation `last` that must still be resealed with the new
     /// keys.
     func backlog(upTo last: GenerationID) throws(StoreError) -> Backlog {
-        try database.with(
+        try database.connection.first(
             """
             SELECT (SELECT count(*) FROM representations WHERE generation <= ?1),
                 (SELECT coalesce(sum(upper - lower), 0) FROM pieces WHERE generation <= ?1)
-            """
-        ) { (select) throws(StoreError) in
-            select.bind(1, last.rawValue)
-            return try select.step() ? Backlog(resources: Int(clamping: select.int64(0)), bytes: select.int64(1)) : Backlog()
-        }
+            """, last
+        ) { Backlog(resources: Int(clamping: $0.int64(0)), bytes: $0.int64(1)) } ?? Backlog()
     }
 
     /// Returns the first generation after one, up to the last one that the previous keys seal, with
@@ -88,16 +73,11 @@ extension RepresentationTable {
     func nextToReseal(
         after generation: GenerationID, upTo last: GenerationID
     ) throws(StoreError) -> (generation: GenerationID, key: ResourceKey?)? {
-        try database.with(
+        try database.connection.first(
             """
             SELECT generation, key, key_hash FROM representations JOIN resources USING (resource)
             WHERE generation > ?1 AND generation <= ?2 ORDER BY generation LIMIT 1
-            """
-        ) { (select) throws(StoreError) in
-            select.bind(1, generation.rawValue)
-            select.bind(2, last.rawValue)
-            guard try select.step() else { return nil }
-            return (GenerationID(rawValue: select.int64(0)), database.openKey(select, 1, hash: select.bytes(2)))
-        }
+            """, generation, last
+        ) { ($0.generation(0), database.openKey($0, 1, hash: $0.bytes(2))) }
     }
 }

@@ -34,13 +34,11 @@ final class ResourceTable {
     /// Returns the row number of a key's resource.
     func row(of key: ResourceKey) throws(StoreError) -> Int64? {
         let hash = fields.hash(of: key)
-        return try database.with("SELECT resource, key FROM resources WHERE key_hash = ?1") { (select) throws(StoreError) in
-            select.bind(1, hash)
-            guard try select.step() else { return nil }
+        return try database.connection.first("SELECT resource, key FROM resources WHERE key_hash = ?1", hash) { row in
             // The query finds the row by its hash, and the comparison of the keys rejects a
             // collision.
-            let found = fields.text(select, 1, .key, of: IndexFields.Owner(keyHash: hash))
-            return isRow(withKey: found, of: key) ? select.int64(0) : nil
+            let found = fields.text(row, 1, .key, of: IndexFields.Owner(keyHash: hash))
+            return isRow(withKey: found, of: key) ? row.int64(0) : nil
         }
     }
 
@@ -55,10 +53,8 @@ final class ResourceTable {
     /// Returns the number of the row of a commit's key, and inserts the row when it is missing.
     func enter(_ commit: StoreCommit) throws(StoreError) -> Int64 {
         let owner = IndexFields.Owner(keyHash: fields.hash(of: commit.key))
-        let found = try database.with("SELECT resource, url, key FROM resources WHERE key_hash = ?1") { (select) throws(StoreError) in
-            select.bind(1, owner.keyHash)
-            guard try select.step() else { return (resource: Int64, url: String?, key: String?)?.none }
-            return (select.int64(0), fields.text(select, 1, .url, of: owner), fields.text(select, 2, .key, of: owner))
+        let found = try database.connection.first("SELECT resource, url, key FROM resources WHERE key_hash = ?1", owner.keyHash) { row in
+            (resource: row.int64(0), url: fields.text(row, 1, .url, of: owner), key: fields.text(row, 2, .key, of: owner))
         }
         guard let found else { return try insert(commit, owner) }
         // Two keys have the same hash: the first one stays, and the other is not stored.
@@ -71,41 +67,25 @@ final class ResourceTable {
 
     private func insert(_ commit: StoreCommit, _ owner: IndexFields.Owner) throws(StoreError) -> Int64 {
         knownKeys?.insert(owner.keyHash)
-        return try database.with(
-            """
-            INSERT INTO resources (key, key_hash, url, created, last_access) VALUES (?1, ?2, ?3, ?4, ?4) RETURNING resource
-            """
-        ) { (insert) throws(StoreError) in
-            fields.bind(commit.key.string, .key, of: owner, to: insert, at: 1)
-            insert.bind(2, owner.keyHash)
-            fields.bind(commit.url, .url, of: owner, to: insert, at: 3)
-            insert.bind(4, commit.time.nanoseconds)
-            guard try insert.step() else { preconditionFailure("an inserted row has a number") }
-            let resource = insert.int64(0)
-            // The insertion is complete only when the statement is, so step to its end.
-            _ = try insert.step()
-            total.change(from: 0, to: 1)
-            noteAccess(commit.time)
-            return resource
-        }
+        // The insertion is complete only when the statement is, so all of its rows are read.
+        let inserted = try database.connection.rows(
+            "INSERT INTO resources (key, key_hash, url, created, last_access) VALUES (?1, ?2, ?3, ?4, ?4) RETURNING resource",
+            fields.value(commit.key.string, .key, of: owner), owner.keyHash, fields.value(commit.url, .url, of: owner), commit.time
+        ) { $0.int64(0) }
+        guard let resource = inserted.first else { preconditionFailure("an inserted row has a number") }
+        total.change(from: 0, to: 1)
+        noteAccess(commit.time)
+        return resource
     }
 
     private func setURL(_ url: String, of resource: Int64, _ owner: IndexFields.Owner) throws(StoreError) {
-        try database.with("UPDATE resources SET url = ?2 WHERE resource = ?1") { (update) throws(StoreError) in
-            update.bind(1, resource)
-            fields.bind(url, .url, of: owner, to: update, at: 2)
-            try update.run()
-        }
+        try database.connection.run("UPDATE resources SET url = ?2 WHERE resource = ?1", resource, fields.value(url, .url, of: owner))
     }
 
     /// Sets the access time of a key. Ignored when the key is not stored.
     func touch(_ key: ResourceKey, _ time: Timestamp) throws(StoreError) {
-        try database.with("UPDATE resources SET last_access = ?2 WHERE key_hash = ?1") { (update) throws(StoreError) in
-            update.bind(1, fields.hash(of: key))
-            update.bind(2, time.nanoseconds)
-            try update.run()
-            noteAccess(time)
-        }
+        try database.connection.run("UPDATE resources SET last_access = ?2 WHERE key_hash = ?1", fields.hash(of: key), time)
+        noteAccess(time)
     }
 
     /// Returns the newest access time, from the index of the column.
@@ -114,7 +94,7 @@ final class ResourceTable {
     }
 
     func delete(_ resource: Int64) throws(StoreError) {
-        try database.run("DELETE FROM resources WHERE resource = ?1", resource)
+        try database.connection.run("DELETE FROM resources WHERE resource = ?1", resource)
         total.change(from: 1, to: 0)
     }
 
@@ -129,14 +109,11 @@ final class ResourceTable {
 
     /// Returns up to `limit` hashes of keys after `hash`, in order.
     func keyHashes(after hash: [UInt8], limit: Int) throws(StoreError) -> [[UInt8]] {
-        try database.with("SELECT key_hash FROM resources WHERE key_hash > ?1 ORDER BY key_hash LIMIT ?2") { (select) throws(StoreError) in
-            select.bind(1, hash)
-            select.bind(2, Int64(limit))
-            var hashes: [[UInt8]] = []
-            while try select.step() { hashes.append(select.bytes(0)) }
-            if let last = hashes.last, !hash.lexicographicallyPrecedes(last) { throw .rowsOutOfOrder }
-            return hashes
-        }
+        let hashes = try database.connection.rows(
+            "SELECT key_hash FROM resources WHERE key_hash > ?1 ORDER BY key_hash LIMIT ?2", hash, Int64(limit)
+        ) { $0.bytes(0) }
+        if let last = hashes.last, !hash.lexicographicallyPrecedes(last) { throw .rowsOutOfOrder }
+        return hashes
     }
 
     // MARK: Rotation of the key
@@ -152,30 +129,20 @@ final class ResourceTable {
 
     /// Returns up to `limit` rows after one, in order.
     func page(after resource: Int64, limit: Int) throws(StoreError) -> [SealedFields] {
-        try database.with("SELECT resource, key, key_hash, url FROM resources WHERE resource > ?1 ORDER BY resource LIMIT ?2") {
-            (select) throws(StoreError) in
-            select.bind(1, resource)
-            select.bind(2, Int64(limit))
-            var page: [SealedFields] = []
-            while try select.step() {
-                let owner = IndexFields.Owner(keyHash: select.bytes(2))
-                page.append(
-                    SealedFields(
-                        resource: select.int64(0), keyHash: owner.keyHash, key: fields.text(select, 1, .key, of: owner),
-                        url: fields.text(select, 3, .url, of: owner)))
-            }
-            return page
+        try database.connection.rows(
+            "SELECT resource, key, key_hash, url FROM resources WHERE resource > ?1 ORDER BY resource LIMIT ?2", resource, Int64(limit)
+        ) { row in
+            let owner = IndexFields.Owner(keyHash: row.bytes(2))
+            return SealedFields(
+                resource: row.int64(0), keyHash: owner.keyHash, key: fields.text(row, 1, .key, of: owner),
+                url: fields.text(row, 3, .url, of: owner))
         }
     }
 
     /// Seals the fields of a row with other keys.
     func reseal(_ resource: Int64, key: String, url: String, to owner: IndexFields.Owner, _ new: IndexFields) throws(StoreError) {
-        try database.with("UPDATE resources SET key = ?2, key_hash = ?3, url = ?4 WHERE resource = ?1") { (update) throws(StoreError) in
-            update.bind(1, resource)
-            new.bind(key, .key, of: owner, to: update, at: 2)
-            update.bind(3, owner.keyHash)
-            new.bind(url, .url, of: owner, to: update, at: 4)
-            try update.run()
-        }
+        try database.connection.run(
+            "UPDATE resources SET key = ?2, key_hash = ?3, url = ?4 WHERE resource = ?1", resource, new.value(key, .key, of: owner),
+            owner.keyHash, new.value(url, .url, of: owner))
     }
 }

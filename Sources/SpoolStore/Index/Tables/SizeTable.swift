@@ -23,28 +23,20 @@ final class SizeTable {
 
     /// Returns the bytes that a generation's file occupied when they were last entered.
     func size(of generation: GenerationID) throws(StoreError) -> Int64 {
-        try database.with("SELECT allocated_bytes FROM sizes WHERE generation = ?1") { (select) throws(StoreError) in
-            select.bind(1, generation.rawValue)
-            return try select.step() ? select.int64(0) : 0
-        }
+        try database.connection.int64("SELECT allocated_bytes FROM sizes WHERE generation = ?1", generation) ?? 0
     }
 
     /// Enters the bytes that a generation's file occupies.
     func set(_ bytes: Int64, of generation: GenerationID, was before: Int64) throws(StoreError) {
         guard bytes != before else { return }
-        try database.with("INSERT OR REPLACE INTO sizes (generation, allocated_bytes) VALUES (?1, ?2)") {
-            (insert) throws(StoreError) in
-            insert.bind(1, generation.rawValue)
-            insert.bind(2, bytes)
-            try insert.run()
-        }
+        try database.connection.run("INSERT OR REPLACE INTO sizes (generation, allocated_bytes) VALUES (?1, ?2)", generation, bytes)
         try change(of: generation, from: before, to: bytes)
     }
 
     /// Removes the size of a generation, while its resource still has its row.
     func remove(_ generation: GenerationID) throws(StoreError) {
         try change(of: generation, from: try size(of: generation), to: 0)
-        try database.run("DELETE FROM sizes WHERE generation = ?1", generation.rawValue)
+        try database.connection.run("DELETE FROM sizes WHERE generation = ?1", generation)
     }
 
     func removeAll() throws(StoreError) { try database.connection.run("DELETE FROM sizes") }
@@ -98,29 +90,21 @@ final class SizeTable {
 
     /// Returns the bytes of a key that belong to downloads: all of them, or none.
     private func downloadedBytes(of key: ResourceKey) throws(StoreError) -> Int64 {
-        try database.with(
+        try database.connection.int64(
             """
             SELECT sum(allocated_bytes) FROM resources JOIN representations USING (resource) JOIN sizes USING (generation)
             WHERE key_hash = ?1 AND (EXISTS (SELECT 1 FROM downloads WHERE key_hash = ?1)
                 OR EXISTS (SELECT 1 FROM download_parts WHERE key_hash = ?1))
-            """
-        ) { (select) throws(StoreError) in
-            select.bind(1, database.fields.hash(of: key))
-            return try select.step() ? select.optionalInt64(0) ?? 0 : 0
-        }
+            """, database.fields.hash(of: key)) ?? 0
     }
 
     private func isDownloaded(_ generation: GenerationID) throws(StoreError) -> Bool {
-        try database.with(
+        try database.connection.int64(
             """
             SELECT 1 FROM representations JOIN resources AS listed USING (resource) WHERE generation = ?1
                 AND (EXISTS (SELECT 1 FROM downloads WHERE key_hash = listed.key_hash)
                     OR EXISTS (SELECT 1 FROM download_parts WHERE key_hash = listed.key_hash))
-            """
-        ) { (select) throws(StoreError) in
-            select.bind(1, generation.rawValue)
-            return try select.step()
-        }
+            """, generation) != nil
     }
 }
 

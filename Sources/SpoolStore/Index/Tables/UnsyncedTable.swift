@@ -30,12 +30,12 @@ final class UnsyncedTable {
     }
 
     private func enter(_ generation: GenerationID) throws(StoreError) {
-        try database.run("INSERT OR IGNORE INTO unsynced (generation) VALUES (?1)", generation.rawValue)
+        try database.connection.run("INSERT OR IGNORE INTO unsynced (generation) VALUES (?1)", generation)
     }
 
     /// Removes a generation from the table. Its pieces wait for no durable point.
     func delete(_ generation: GenerationID) throws(StoreError) {
-        try database.run("DELETE FROM unsynced WHERE generation = ?1", generation.rawValue)
+        try database.connection.run("DELETE FROM unsynced WHERE generation = ?1", generation)
     }
 
     /// Discards the cached state of a generation that was removed.
@@ -74,20 +74,10 @@ final class UnsyncedTable {
 
     /// Returns the files of the generations in the table.
     func files() throws(StoreError) -> [DataFileID] {
-        try database.with(
+        try database.connection.rows(
             """
             SELECT generation, coalesce(file_hash, key_hash), file_extension
             FROM unsynced JOIN representations USING (generation) JOIN resources USING (resource) ORDER BY generation
-            """
-        ) { (select) throws(StoreError) in
-            var found: [DataFileID] = []
-            while try select.step() {
-                found.append(
-                    DataFileID(
-                        generation: GenerationID(rawValue: select.int64(0)), keyHash: select.bytes(1),
-                        fileExtension: select.text(2)))
-            }
-            return found
-        }
+            """, row: DataFileID.init)
     }
 }
