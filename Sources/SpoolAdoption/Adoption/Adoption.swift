@@ -59,7 +59,7 @@ package final class Adoption: Sendable {
 
     private func begin(_ store: ForeignStore) {
         let now = state.withLock { state in
-            state.report = AdoptionReport(format: AdoptionReport.Format(store.kind))
+            state.report = AdoptionReport(format: store.format)
             state.report.entries = store.refusals.map(AdoptionReport.Entry.init)
             state.rest = store.resources.reversed()
             state.progress.totalBytes = store.resources.reduce(0) { $0.addingSaturated($1.bytes) }
@@ -235,33 +235,12 @@ package final class Adoption: Sendable {
         while done < a.range.count {
             let count = Int(min(Self.comparedBytes, a.range.count.subtractingSaturated(done)))
             let (left, right) = (
-                try Self.bytes(of: first, at: a.offset.addingSaturated(done), count),
-                try Self.bytes(of: second, at: b.offset.addingSaturated(done), count)
+                try first.bytes(a.offset.addingSaturated(done), count), try second.bytes(b.offset.addingSaturated(done), count)
             )
             guard left == right, left.count == count, !cancellation.isCancelled else { return cancellation.isCancelled }
             done = done.addingSaturated(Int64(count))
         }
         return true
-    }
-
-    private static func bytes(of file: any FileHandle, at offset: Int64, _ count: Int) throws(SystemError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        let result: Result<Int, SystemError> = bytes.withUnsafeMutableBytes { buffer in
-            Result { () throws(SystemError) in try file.read(into: buffer, at: offset) }
-        }
-        return Array(bytes[..<(try result.get())])
-    }
-}
-
-extension AdoptionReport.Format {
-    fileprivate init(_ kind: ForeignStoreKind) {
-        self =
-            switch kind {
-            case .ktvHTTPCache: .ktvHTTPCache
-            case .viMediaCache: .viMediaCache
-            case .gsPlayer: .gsPlayer
-            case .files: .files
-            }
     }
 }
 

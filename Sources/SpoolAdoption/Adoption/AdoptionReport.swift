@@ -41,7 +41,7 @@ public struct AdoptionReport: Hashable, Sendable {
         case viMediaCache = "VIMediaCache"
         /// A store of GSPlayer.
         case gsPlayer = "GSPlayer"
-        /// Files that a mapping file names.
+        /// Files that a mapping file names, as for CachingPlayerItem, which has no index.
         case files
     }
 

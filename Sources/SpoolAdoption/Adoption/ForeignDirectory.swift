@@ -91,11 +91,11 @@ struct ForeignDirectory {
     }
 
     private func store(
-        _ kind: ForeignStoreKind, _ suffix: String, _ read: ([UInt8], String) throws(ForeignRefusal) -> ForeignResource
+        _ format: AdoptionReport.Format, _ suffix: String, _ read: ([UInt8], String) throws(ForeignRefusal) -> ForeignResource
     ) throws(CacheError) -> ForeignStore? {
         let indexes = files.keys.filter { $0.hasSuffix(suffix) }.sorted()
         guard !indexes.isEmpty else { return nil }
-        var store = ForeignStore(kind)
+        var store = ForeignStore(format)
         for index in indexes {
             let bytes = try self.read(path(index))
             do throws(ForeignRefusal) { store.resources.append(try read(bytes, index)) } catch { store.refusals.append(error) }
@@ -120,15 +120,7 @@ struct ForeignDirectory {
         do throws(SystemError) {
             if let status = try system.status(path), !status.isRegular { throw SystemError.isNoFile(path, status, "open") }
             let file = try system.open(path, .read)
-            let count = Int(min(try file.status().size, Int64(limits.archiveBytes) + 1))
-            var bytes = [UInt8](repeating: 0, count: count)
-            var failure: SystemError?
-            var done = 0
-            bytes.withUnsafeMutableBytes { buffer in
-                do throws(SystemError) { done = try file.read(into: buffer, at: 0) } catch { failure = error }
-            }
-            if let failure { throw failure }
-            return done == count ? bytes : Array(bytes[..<done])
+            return try file.bytes(0, Int(min(try file.status().size, Int64(limits.archiveBytes) + 1)))
         } catch { throw CacheError(.file, "can't adopt \(root): \(error)", cause: error) }
     }
 

@@ -52,11 +52,6 @@ package struct KeyedArchive: Sendable {
         return Object(number: objects[index])
     }
 
-    /// The name of the class of an object, or nil for a plain value.
-    package func className(of object: Object) -> String? {
-        member("$class", of: object).flatMap { member("$classname", of: $0) }.flatMap(text)
-    }
-
     /// The text of a string.
     package func text(_ object: Object) -> String? {
         switch table[object.number] {
@@ -76,26 +71,22 @@ package struct KeyedArchive: Sendable {
         }
     }
 
-    /// The number of elements or members of a container; 0 for any other object.
-    package func count(_ object: Object?) -> Int {
-        guard let object, case .dictionary(let members) = table[object.number], let number = members["NS.objects"],
-            case .array(let elements) = table[number]
-        else { return 0 }
-        return elements.count
+    /// The values of a list that an object has under this name.
+    private func list(_ name: String, of object: Object) -> [Int]? {
+        guard case .dictionary(let members) = table[object.number], let number = members[name], case .array(let list) = table[number]
+        else { return nil }
+        return list
     }
 
+    /// The number of elements or members of a container; 0 for any other object.
+    package func count(_ object: Object?) -> Int { object.flatMap { list("NS.objects", of: $0) }?.count ?? 0 }
+
     /// The elements of an array or a set.
-    package func elements(_ object: Object) -> [Object]? {
-        guard case .dictionary(let members) = table[object.number], let number = members["NS.objects"],
-            case .array(let elements) = table[number]
-        else { return nil }
-        return elements.compactMap(target)
-    }
+    package func elements(_ object: Object) -> [Object]? { list("NS.objects", of: object)?.compactMap(target) }
 
     /// The texts of a dictionary under their names. Other values are left out.
     package func texts(_ object: Object) -> [(name: String, value: String)]? {
-        guard case .dictionary(let members) = table[object.number], let names = members["NS.keys"], let contents = members["NS.objects"],
-            case .array(let names) = table[names], case .array(let contents) = table[contents], names.count == contents.count
+        guard let names = list("NS.keys", of: object), let contents = list("NS.objects", of: object), names.count == contents.count
         else { return nil }
         return zip(names, contents).compactMap { name, content in
             guard let name = target(of: name).flatMap(text), let value = target(of: content).flatMap(text) else { return nil }

@@ -1,14 +1,5 @@
 package import SpoolCore
 
-/// The kind of a directory of stored media.
-package enum ForeignStoreKind: String, CaseIterable, Sendable {
-    case ktvHTTPCache = "KTVHTTPCache"
-    case viMediaCache = "VIMediaCache"
-    case gsPlayer = "GSPlayer"
-    /// Plain files and a mapping file, as for CachingPlayerItem, which has no index.
-    case files
-}
-
 /// The stored parts of one resource in another cache.
 package struct ForeignResource: Hashable, Sendable {
     /// A range of the resource, and its place in a file.
@@ -64,11 +55,11 @@ package struct ForeignRefusal: Hashable, Sendable {
 
 /// The contents of the directory of another cache.
 package struct ForeignStore: Hashable, Sendable {
-    package var kind: ForeignStoreKind
+    package var format: AdoptionReport.Format
     package var resources: [ForeignResource] = []
     package var refusals: [ForeignRefusal] = []
 
-    package init(_ kind: ForeignStoreKind) { self.kind = kind }
+    package init(_ format: AdoptionReport.Format) { self.format = format }
 
     /// Adds an entry, or the reason why it is not usable.
     mutating func add(_ entry: Result<ForeignResource, ForeignRefusal>) {
@@ -130,6 +121,39 @@ extension ForeignResource {
         guard stored.upperBound ?? 0 <= fileBytes else { return "its file ends before a range that its index has" }
         for range in stored.ranges { add(path: path, fileOffset: range.lowerBound, range) }
         return nil
+    }
+}
+
+/// The index of one sparse file: what the stores with such files have in common.
+struct SparseIndex {
+    /// The path of the index and that of the file.
+    var path: String
+    var file: String
+    /// The URL, or nil if the index has none, and the refusal of such an index.
+    var url: String?
+    var unnamed: String
+    var length: Int64?
+    var contentType: String?
+    /// The stored ranges, nil for one without location or length. Nil without a list of them.
+    var ranges: [(location: Int64, length: Int64)?]?
+
+    /// Returns the resource of the file.
+    ///
+    /// - Parameter files: The sizes of all files by their paths.
+    func resource(_ files: [String: Int64], _ limits: AdoptionLimits) throws(ForeignRefusal) -> ForeignResource {
+        guard let url, url.utf8.count <= limits.urlBytes else { throw ForeignRefusal(name: path, unnamed) }
+        func refusal(_ reason: String, isDamaged: Bool = true) -> ForeignRefusal {
+            ForeignRefusal(name: path, url: url, reason, isDamaged: isDamaged)
+        }
+        guard let fileBytes = files[file] else { throw refusal("its file is missing") }
+        guard let length, length > 0 else { throw refusal("its length is not known", isDamaged: false) }
+        guard let ranges else { throw refusal("its index has no list of ranges") }
+        guard ranges.count <= limits.parts else { throw refusal("it has more than \(limits.parts) parts", isDamaged: false) }
+        let known = ranges.compactMap(\.self)
+        guard known.count == ranges.count else { throw refusal("its index has a range without location or length") }
+        var resource = ForeignResource(name: file, url: url, length: length, contentType: contentType)
+        if let reason = resource.add(known, of: file, fileBytes: fileBytes) { throw refusal(reason) }
+        return resource
     }
 }
 

@@ -33,34 +33,22 @@ package enum GSPlayerStore {
             (bounds.depth, bounds.values) = (limits.depth, limits.values)
             index = try JSON(bytes, limits: bounds)
         } catch { throw ForeignRefusal(name: path, "its index is damaged: \(error)", isDamaged: true) }
-        guard case .array(let elements)? = index["fragments"] else {
-            throw ForeignRefusal(name: path, "its index has no list of ranges", isDamaged: true)
-        }
         let data = String(path.dropLast(indexExtension.count))
-        guard let url = map.url(forFile: data), url.utf8.count <= limits.urlBytes else {
-            throw ForeignRefusal(name: path, "GSPlayer does not store URLs; a mapping file can name it")
-        }
-        guard let fileBytes = files[data] else { throw ForeignRefusal(name: path, url: url, "its file is missing", isDamaged: true) }
-        guard let info = index["info"], case .integer(let length)? = info["contentLength"], length > 0 else {
-            throw ForeignRefusal(name: path, url: url, "its length is not known")
-        }
-        guard elements.count <= limits.parts else { throw ForeignRefusal(name: path, url: url, "it has more than \(limits.parts) parts") }
-        let ranges = elements.compactMap(range)
-        guard ranges.count == elements.count else {
-            throw ForeignRefusal(name: path, url: url, "its index has a range without location or length", isDamaged: true)
-        }
-        var type: String?
-        if let text = info["contentType"]?.string, text.isFieldValue { type = text }
-        var resource = ForeignResource(name: data, url: url, length: length, contentType: type)
-        if let reason = resource.add(ranges, of: data, fileBytes: fileBytes) {
-            throw ForeignRefusal(name: path, url: url, reason, isDamaged: true)
-        }
-        return resource
+        let ranges: [(location: Int64, length: Int64)?]? =
+            if case .array(let elements)? = index["fragments"] { elements.map(range) } else { nil }
+        let type = index["info"]?["contentType"]?.string
+        return try SparseIndex(
+            path: path, file: data, url: map.url(forFile: data), unnamed: "GSPlayer does not store URLs; a mapping file can name it",
+            length: wholeNumber(index["info"]?["contentLength"]), contentType: type.flatMap { $0.isFieldValue ? $0 : nil }, ranges: ranges
+        ).resource(files, limits)
     }
+
+    /// The number that is written without a fraction.
+    private static func wholeNumber(_ value: JSON?) -> Int64? { if case .integer(let number)? = value { number } else { nil } }
 
     private static func range(_ value: JSON) -> (location: Int64, length: Int64)? {
         let pair = value.elements
-        guard pair.count == 2, case .integer(let location) = pair[0], case .integer(let length) = pair[1] else { return nil }
+        guard pair.count == 2, let location = wholeNumber(pair[0]), let length = wholeNumber(pair[1]) else { return nil }
         return (location, length)
     }
 }

@@ -27,29 +27,13 @@ package enum VIMediaCacheStore {
         }
         let data = String(path.dropLast(indexExtension.count))
         let stored = archive.member("kURLKey", of: archive.root).flatMap(archive.url)
-        guard let url = stored ?? map.url(forFile: data), url.utf8.count <= limits.urlBytes else {
-            throw ForeignRefusal(name: path, "its index has no URL; a mapping file can name it")
-        }
-        guard let fileBytes = files[data] else { throw ForeignRefusal(name: path, url: url, "its file is missing", isDamaged: true) }
         let information = archive.member("kContentInfoKey", of: archive.root)
-        func number(_ name: String) -> Int64? { information.flatMap { archive.member(name, of: $0) }.flatMap(archive.integer) }
-        guard let length = number("kContentLengthKey"), length > 0 else {
-            throw ForeignRefusal(name: path, url: url, "its length is not known")
-        }
-        guard let list = archive.member("kCacheFragmentsKey", of: archive.root), let elements = archive.elements(list) else {
-            throw ForeignRefusal(name: path, url: url, "its index has no list of ranges", isDamaged: true)
-        }
-        guard elements.count <= limits.parts else { throw ForeignRefusal(name: path, url: url, "it has more than \(limits.parts) parts") }
-        let ranges = elements.compactMap(archive.range)
-        guard ranges.count == elements.count else {
-            throw ForeignRefusal(name: path, url: url, "its index has a range without location or length", isDamaged: true)
-        }
         let type = information.flatMap { archive.member("kContentTypeKey", of: $0) }.flatMap(archive.text)
-        var resource = ForeignResource(
-            name: data, url: url, length: length, contentType: type.flatMap(MediaKind.ofIdentifier)?.usualMediaType)
-        if let reason = resource.add(ranges, of: data, fileBytes: fileBytes) {
-            throw ForeignRefusal(name: path, url: url, reason, isDamaged: true)
-        }
-        return resource
+        return try SparseIndex(
+            path: path, file: data, url: stored ?? map.url(forFile: data), unnamed: "its index has no URL; a mapping file can name it",
+            length: information.flatMap { archive.member("kContentLengthKey", of: $0) }.flatMap(archive.integer),
+            contentType: type.flatMap(MediaKind.ofIdentifier)?.usualMediaType,
+            ranges: archive.member("kCacheFragmentsKey", of: archive.root).flatMap(archive.elements)?.map(archive.range)
+        ).resource(files, limits)
     }
 }
