@@ -49,12 +49,4 @@ extension MediaCache {
         }
         try result.get()
     }
-
-    /// Gives the store another key. Calls `progress` and `done` on a lane.
-    package func rotateKey(
-        to encryption: EncryptionOptions, algorithm: CipherAlgorithm?, isCancelled: @escaping @Sendable () -> Bool,
-        progress: @escaping @Sendable (KeyRotationProgress) -> Void, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void
-    ) {
-        engine.rotateKey(to: encryption, algorithm: algorithm, isCancelled: isCancelled, progress: progress, done)
-    }
 }

@@ -55,6 +55,13 @@ final class Interruption: Sendable {
         if isLate { loop.post(action) }
     }
 
+    /// Runs `body` in a task, which the first signal cancels.
+    func cancelling<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let task = Task { try await body() }
+        onFirst { task.cancel() }
+        return try await task.value
+    }
+
     /// Runs `action` on the signals' thread for each SIGHUP, and returns once that is set up.
     func onHangup(_ action: @escaping @Sendable () -> Void) async throws {
         let failure = await withCheckedContinuation { (continuation: CheckedContinuation<SystemError?, Never>) in

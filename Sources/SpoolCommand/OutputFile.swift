@@ -26,7 +26,7 @@ final class OutputFile {
         if rename != nil {
             // A killed run may have left its own file. A file that appears after its removal
             // belongs to another program, and is never followed or written to.
-            try Self.removeStale(path)
+            try POSIXFileSystem().unlinkIfPresent(path)
             flags |= O_CREAT | O_EXCL | O_NOFOLLOW
         }
         let descriptor = try systemCall("open", on: path) { open(path, flags, 0o666) }
@@ -49,12 +49,6 @@ final class OutputFile {
         guard let rename else { return }
         try POSIXFileSystem().rename(rename.from, to: rename.to)
         isFinished = true
-    }
-
-    private static func removeStale(_ path: String) throws(SystemError) {
-        do throws(SystemError) { try POSIXFileSystem().unlink(path) } catch {
-            guard error.code == ENOENT else { throw error }
-        }
     }
 
     /// Whether the name belongs to a pipe or a device, which is written to directly.

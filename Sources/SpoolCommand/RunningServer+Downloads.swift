@@ -39,22 +39,16 @@ extension RunningServer {
         var next: Int64? = 0
         // An entry that moved between two answers may be in both.
         while let from = next {
-            let answer = try post("downloads?from=\(from)")
-            guard let used = answer["usedBytes"]?.integer else { throw incomprehensible }
+            let answer = try post("downloads", ["from": "\(from)"])
             for entry in answer["downloads"]?.elements ?? [] {
                 guard let line = DownloadListing.Line(entry) else { throw incomprehensible }
                 if seen.insert(line.key).inserted { listing.lines.append(line) }
             }
-            (listing.usedBytes, listing.allowanceBytes) = (used, answer["allowanceBytes"]?.integer)
+            listing.usedBytes = try answer.required("usedBytes", \.integer, of: self)
+            listing.allowanceBytes = answer["allowanceBytes"]?.integer
             next = answer["next"]?.integer
             if let next, next <= from { throw incomprehensible }
         }
         return listing
-    }
-
-    private func changed(_ verb: String, _ words: [String: String]) throws -> Bool {
-        let query = words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.percentEncoded)" }.joined(separator: "&")
-        guard let changed = try post("\(verb)?\(query)")["changed"] else { throw incomprehensible }
-        return changed.isTrue
     }
 }

@@ -17,13 +17,7 @@ extension RunningServer {
         words["type"] = options.contentType
         words["etag"] = options.validator.entityTag
         if options.replacesStored { words["replace"] = "1" }
-        let job = try begin("import", words)
-        // Sent on a second connection, because the first one waits for the job. The first one
-        // reports errors.
-        onBegin { do { _ = try post("cancel?id=\(job)") } catch { return } }
-        let end = try follow(job, progress)
-        guard let bytes = end["bytes"]?.integer else { throw incomprehensible }
-        return bytes
+        return try run("import", words, progress, onBegin).required("bytes", \.integer, of: self)
     }
 
     /// Takes over the store of another cache.
@@ -38,49 +32,41 @@ extension RunningServer {
         if options.trustsParts { words["trust"] = "1" }
         if options.replacesStored { words["replace"] = "1" }
         if options.isDryRun { words["dry"] = "1" }
-        let job = try begin("adopt", words)
-        // On a connection of its own, as above.
-        onBegin { do { _ = try post("cancel?id=\(job)") } catch { return } }
-        let end = try follow(job, progress)
-        guard let entries = end["entries"]?.integer, let report = (end["report"]?.string).flatMap(AdoptionReport.init(lines:)) else {
-            throw incomprehensible
-        }
-        return (report, Int(entries))
+        let end = try run("adopt", words, progress, onBegin)
+        guard let report = (end["report"]?.string).flatMap(AdoptionReport.init(lines:)) else { throw incomprehensible }
+        return (report, Int(clamping: try end.required("entries", \.integer, of: self)))
     }
 
     /// Verifies the stored bytes of a resource and removes the damaged ones.
     ///
     /// - Returns: The result, or nil when no byte of the resource is stored.
     func repair(_ key: ResourceKey, progress: (Int64) -> Void) throws -> Verification? {
-        let end = try follow(begin("verify", ["key": key.string]), progress)
-        guard let stored = end["stored"]?.integer else { throw incomprehensible }
-        guard stored != 0 else { return nil }
-        guard let sound = end["sound"]?.integer, let unchecked = end["unchecked"]?.integer, let damaged = end["damaged"]?.string else {
-            throw incomprehensible
-        }
+        let end = try run("verify", ["key": key.string], progress) { _ in }
+        guard try end.required("stored", \.integer, of: self) != 0 else { return nil }
         var found = Verification(key: key, url: key.string)
-        found.soundBytes = sound
-        found.uncheckedBytes = unchecked
+        found.soundBytes = try end.required("sound", \.integer, of: self)
+        found.uncheckedBytes = try end.required("unchecked", \.integer, of: self)
         found.isRepaired = end["repaired"]?.integer == 1
+        let damaged = try end.required("damaged", \.string, of: self)
         found.damaged = ByteRangeSet(damaged.split(separator: " ").compactMap(ByteRange.init(dashed:)))
         return found
     }
 
-    private func begin(_ verb: String, _ words: [String: String]) throws -> Int64 {
-        let query = words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.percentEncoded)" }.joined(separator: "&")
-        guard let job = try post("\(verb)?\(query)")["job"]?.integer else { throw incomprehensible }
-        return job
-    }
-
-    /// Waits for the end of a job and returns the last answer.
-    private func follow(_ job: Int64, _ progress: (Int64) -> Void) throws -> JSON {
+    /// Begins a job, waits for its end, and returns the last answer.
+    private func run(
+        _ verb: String, _ words: [String: String], _ progress: (Int64) -> Void, _ onBegin: (@escaping @Sendable () -> Void) -> Void
+    ) throws -> JSON {
+        let job = try post(verb, words).required("job", \.integer, of: self)
+        // Sent on a second connection, because the first one waits for the job. The first one
+        // reports errors.
+        onBegin { do { _ = try post("cancel", ["id": "\(job)"]) } catch { return } }
         var done: Int64 = 0
         while true {
-            let answer = try post("job?id=\(job)&after=\(done)")
-            guard let bytes = answer["done"]?.integer, let running = answer["running"]?.integer else { throw incomprehensible }
-            progress(bytes - done)
+            let answer = try post("job", ["id": "\(job)", "after": "\(done)"])
+            let bytes = try answer.required("done", \.integer, of: self)
+            progress(bytes.subtractingSaturated(done))
             done = bytes
-            if running == 0 { return answer }
+            if try answer.required("running", \.integer, of: self) == 0 { return answer }
         }
     }
 }

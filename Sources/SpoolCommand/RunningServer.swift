@@ -33,9 +33,7 @@ struct RunningServer {
         let draft = Self.path(in: directory) + ".new"
         do throws(SystemError) { try write(to: draft, system) } catch {
             // A server that was killed may have left its own files, which are outdated.
-            for path in [Self.path(in: directory), draft] {
-                do throws(SystemError) { try system.unlink(path) } catch { if error.code != ENOENT { throw error } }
-            }
+            for path in [Self.path(in: directory), draft] { try system.unlinkIfPresent(path) }
             throw error
         }
         try system.rename(draft, to: Self.path(in: directory))
@@ -46,12 +44,7 @@ struct RunningServer {
         let members: [(String, JSON)] = [
             ("address", .string(address)), ("token", .string(token)), ("process", .integer(Int64(ProcessIdentity.processID))),
         ]
-        let text = Array((JSON.object(members + (page.map { [("page", .string($0))] } ?? [])).text + "\n").utf8)
-        var failure: SystemError?
-        text.withUnsafeBytes { bytes in
-            do throws(SystemError) { try file.write(bytes, at: 0) } catch { failure = error }
-        }
-        if let failure { throw failure }
+        try file.write(Array((JSON.object(members + (page.map { [("page", .string($0))] } ?? [])).text + "\n").utf8), at: 0)
     }
 
     /// Whether other users of the machine can create files in a directory, and so replace those
@@ -65,19 +58,15 @@ struct RunningServer {
 
     /// Removes `serve.json`.
     static func retract(in directory: String) throws(SystemError) {
-        do throws(SystemError) { try POSIXFileSystem().unlink(path(in: directory)) } catch {
-            if error.code != ENOENT { throw error }
-        }
+        try POSIXFileSystem().unlinkIfPresent(path(in: directory))
     }
 
     /// Returns the server that `serve.json` names, or nil.
     static func announced(in directory: String) -> RunningServer? {
         // An unreadable file counts as no server. The command then opens the store itself, and
         // reports the errors that it finds there.
-        guard let file = try? POSIXFileSystem().open(path(in: directory), .read) else { return nil }
-        var text = [UInt8](repeating: 0, count: limitBytes)
-        guard let count = try? text.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }) else { return nil }
-        guard let json = try? JSON(Array(text.prefix(count))), let address = json["address"]?.string, let token = json["token"]?.string
+        guard let text = try? POSIXFileSystem().contents(of: path(in: directory), limit: limitBytes), let json = try? JSON(text),
+            let address = json["address"]?.string, let token = json["token"]?.string
         else { return nil }
         return RunningServer(
             address: address, token: token, process: json["process"]?.integer, page: json["page"]?.string)
@@ -112,7 +101,7 @@ struct RunningServer {
     }
 
     /// Removes a resource from the store.
-    func remove(_ key: ResourceKey) throws -> Outcome { try outcome(of: "remove?key=\(key.string.percentEncoded)") }
+    func remove(_ key: ResourceKey) throws -> Outcome { try outcome(of: "remove", ["key": key.string]) }
 
     /// Removes all resources except downloads and pins.
     func clear() throws -> Outcome { try outcome(of: "clear") }
@@ -124,23 +113,19 @@ struct RunningServer {
     ///
     /// - Returns: False when the key was in that state already.
     func setPinned(_ key: ResourceKey, _ isPinned: Bool) throws -> Bool {
-        guard let changed = try post("\(isPinned ? "pin" : "unpin")?key=\(key.string.percentEncoded)")["changed"] else {
-            throw incomprehensible
-        }
-        return changed.isTrue
+        try changed(isPinned ? "pin" : "unpin", ["key": key.string])
     }
 
     /// Returns the reason why the server does not store a resource. Returns nil when it stores the
     /// resource, or was not asked for it.
     func notStoredBecause(_ key: ResourceKey) throws -> String? {
-        let answer = try post("not-stored?key=\(key.string.percentEncoded)")
-        guard let reason = answer["because"]?.string else { throw incomprehensible }
+        let reason = try post("not-stored", ["key": key.string]).required("because", \.string, of: self)
         return reason.isEmpty ? nil : reason
     }
 
     /// Returns the server's advice about its settings, or nil.
     func advice() throws -> String? {
-        guard let advice = try post("advice")["advice"]?.string else { throw incomprehensible }
+        let advice = try post("advice").required("advice", \.string, of: self)
         return advice.isEmpty ? nil : advice
     }
 
@@ -150,7 +135,7 @@ struct RunningServer {
 
     /// Returns a link to the status page that logs one browser in.
     func loginLink() throws -> String {
-        guard let secret = try post("login")["link"]?.string else { throw incomprehensible }
+        let secret = try post("login").required("link", \.string, of: self)
         // A browser sends no fragment to a server, so no log contains it.
         return "\(page ?? Self.page(at: address))#login=\(secret)"
     }
@@ -166,17 +151,25 @@ struct RunningServer {
         return try ask("GET \(path)api/status", fields: [])
     }
 
-    private func outcome(of command: String) throws -> Outcome {
-        let answer = try post(command)
-        guard let removed = answer["removed"]?.integer, let bytes = answer["bytes"]?.integer else {
-            throw incomprehensible
-        }
+    private func outcome(of verb: String, _ words: [String: String] = [:]) throws -> Outcome {
+        let answer = try post(verb, words)
         return Outcome(
-            removed: removed, bytes: bytes, kept: answer["kept"]?.integer ?? 0, keptBytes: answer["keptBytes"]?.integer ?? 0)
+            removed: try answer.required("removed", \.integer, of: self), bytes: try answer.required("bytes", \.integer, of: self),
+            kept: answer["kept"]?.integer ?? 0, keptBytes: answer["keptBytes"]?.integer ?? 0)
+    }
+
+    /// Sends a command, and returns whether it changed something.
+    func changed(_ verb: String, _ words: [String: String]) throws -> Bool {
+        guard let changed = try post(verb, words)["changed"] else { throw incomprehensible }
+        return changed.isTrue
     }
 
     /// Sends one command and returns the answer. Throws the server's reason when it refuses.
-    func post(_ command: String) throws -> JSON {
+    ///
+    /// - Parameter words: The parameters of the command by their names.
+    func post(_ verb: String, _ words: [String: String] = [:]) throws -> JSON {
+        let query = words.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.percentEncoded)" }.joined(separator: "&")
+        let command = query.isEmpty ? verb : "\(verb)?\(query)"
         guard let path = (try? URIReference(address))?.path else { throw Failure("serve.json names no address: \(address)", .inputOutput) }
         let body = try ask(
             "POST \(path)\(ProxiedPath.ownPrefix)api/\(command)", fields: ["Authorization: Bearer \(token)", "Content-Length: 0"])
@@ -213,5 +206,14 @@ struct RunningServer {
     private static func reason(inPlainText body: String) -> String? {
         guard let line = body.split(separator: "\n").first else { return nil }
         return line.firstRange(of: ": ").map { String(line[$0.upperBound...]) } ?? String(line)
+    }
+}
+
+extension JSON {
+    /// Returns a member in one form. A member that is missing or has another form belongs to an answer
+    /// of another version.
+    func required<Value>(_ name: String, _ form: KeyPath<JSON, Value?>, of server: RunningServer) throws -> Value {
+        guard let value = self[name]?[keyPath: form] else { throw server.incomprehensible }
+        return value
     }
 }

@@ -20,9 +20,8 @@ enum StoreHolder {
 
     /// Returns the first line of a file, or nil without the file.
     private static func text(of path: String) -> String? {
-        guard let file = try? POSIXFileSystem().open(path, .read) else { return nil }
-        var text = [UInt8](repeating: 0, count: limitBytes)
-        guard let count = try? text.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }) else { return nil }
-        return String(decoding: text.prefix(count).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        // A file that can't be read counts as missing.
+        guard let text = try? POSIXFileSystem().contents(of: path, limit: limitBytes) else { return nil }
+        return String(decoding: text.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 }

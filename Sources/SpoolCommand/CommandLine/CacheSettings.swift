@@ -76,16 +76,14 @@ struct CacheSettings {
         if let policy = try arguments.value(Self.policy, expected: "while-playing, read-ahead=BYTES or whole", Self.fetchPolicy) {
             configuration.fetching.policy = policy
         }
-        let policies = "explicit, prefer-stored, standard or store-everything"
-        if let policy = try arguments.value(Self.freshness, expected: policies, Self.cachePolicy) {
-            configuration.freshness.policy = policy
-        }
+        let policies: KeyValuePairs<String, CachePolicy> = [
+            "explicit": .explicit, "prefer-stored": .preferStored, "standard": .standard, "store-everything": .storeEverything,
+        ]
+        if let policy = try arguments.choice(Self.freshness, among: policies) { configuration.freshness.policy = policy }
         if let bytes = try arguments.value(Self.readAhead, expected: "a size of at least 64K", Self.readAheadBytes) {
             configuration.fetching.readAheadBytes = bytes
         }
-        if let count = try arguments.value(Self.fetchesPerHost, expected: "a number from 1 to 64", Self.fetchCount) {
-            configuration.fetching.maximumFetchesPerHost = count
-        }
+        if let count = try arguments.number(Self.fetchesPerHost, in: 1...64) { configuration.fetching.maximumFetchesPerHost = count }
         headers = try HeaderSettings(arguments)
         headers.apply(to: &configuration)
         configuration.freshness.keyPolicy = try KeySettings.policy(arguments)
@@ -125,16 +123,6 @@ struct CacheSettings {
         }
     }
 
-    private static func cachePolicy(_ text: String) -> CachePolicy? {
-        switch text {
-        case "explicit": .explicit
-        case "prefer-stored": .preferStored
-        case "standard": .standard
-        case "store-everything": .storeEverything
-        default: nil
-        }
-    }
-
     /// Returns the level of the flags. `--verbose` on the command line is stronger than a level in
     /// a file.
     private static func logLevel(_ arguments: Arguments, default level: LogLevel) throws(UsageError) -> LogLevel {
@@ -148,10 +136,6 @@ struct CacheSettings {
 
     private static func readAheadBytes(_ text: String) -> Int64? {
         ByteCount.parse(text).flatMap { $0 >= 65_536 ? $0 : nil }
-    }
-
-    private static func fetchCount(_ text: String) -> Int? {
-        Int(text).flatMap { (1...64).contains($0) ? $0 : nil }
     }
 
     /// Returns the path of a readable file, or nil. Without this check, libcurl would report a
@@ -177,7 +161,6 @@ struct CacheSettings {
         let server = RunningServer.announced(in: directory)
         let asksServer = Locked(false)
         var configuration = configuration
-        configuration.storage.directory = directory
         configuration.log = log
         headers.apply(to: &configuration, log)
         let isAsked = server != nil && headers.isEmpty
@@ -250,11 +233,7 @@ struct CacheSettings {
     /// - Parameter other: A key to use in place of the one that the flags give.
     /// - Returns: The cache, or nil without a store.
     func openExisting(by other: EncryptionOptions? = nil) throws -> MediaCache? {
-        let directory = try directory()
-        guard try hasStore(directory) else { return nil }
-        var configuration = configuration
-        configuration.storage.directory = directory
-        return try cache(configuration, by: other)
+        try hasStore(directory()) ? cache(configuration, by: other) : nil
     }
 
     private func hasStore(_ directory: String) throws -> Bool { try POSIXFileSystem().status(directory + "/spool.sqlite") != nil }
@@ -269,7 +248,6 @@ struct CacheSettings {
         // see.
         if let server = RunningServer.announced(in: directory) { do { try server.enterReceived() } catch {} }
         var configuration = configuration
-        configuration.storage.directory = directory
         configuration.storage.isReadOnly = true
         return try cache(configuration)
     }

@@ -210,6 +210,20 @@ package struct Arguments {
         return value
     }
 
+    /// Returns the whole number of a flag, if there is one.
+    func number(_ flag: Flag, in bounds: ClosedRange<Int>) throws(UsageError) -> Int? {
+        try value(flag, expected: "a number from \(bounds.lowerBound) to \(bounds.upperBound)") { text in
+            Int(text).flatMap { bounds.contains($0) ? $0 : nil }
+        }
+    }
+
+    /// Returns the value that the word of a flag stands for, if there is a word.
+    func choice<Value>(_ flag: Flag, among values: KeyValuePairs<String, Value>) throws(UsageError) -> Value? {
+        let words = values.map(\.key)
+        let expected = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+        return try value(flag, expected: expected) { word in values.first { $0.key == word }?.value }
+    }
+
     /// Returns an error about the value of a flag, which names the flag, the variable, or the file
     /// and line of the value.
     func invalid(_ flag: Flag, _ what: String) -> UsageError {

@@ -14,12 +14,10 @@ enum DownloadFlags {
             + " default.")
 
     static let all = [jobs, rate, room]
-    private static let jobCounts = 1...64
 
     static func settings(_ arguments: Arguments) throws(UsageError) -> DownloadSettings {
         var settings = DownloadSettings()
-        let count = try arguments.value(jobs, expected: "a number from 1 to 64") { Int($0).flatMap { jobCounts.contains($0) ? $0 : nil } }
-        if let count { settings.maximumRunning = count }
+        if let count = try arguments.number(jobs, in: 1...64) { settings.maximumRunning = count }
         if let bytes = try arguments.value(rate, expected: "a size such as 2M", { ByteCount.parse($0).flatMap { $0 > 0 ? $0 : nil } }) {
             settings.bytesPerSecond = bytes
         }

@@ -93,10 +93,3 @@ extension DownloadListing.Line {
         return (columns.joined(separator: "  ") + (notes.isEmpty ? "" : "  (\(notes.joined(separator: "; ")))")).printable + "\n"
     }
 }
-
-extension String {
-    fileprivate func padded(to width: Int, onLeft: Bool = false) -> String {
-        let space = String(repeating: " ", count: max(0, width - count))
-        return onLeft ? space + self : self + space
-    }
-}

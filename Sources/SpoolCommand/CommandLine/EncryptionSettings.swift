@@ -45,13 +45,7 @@ struct EncryptionSettings {
 
     /// Returns the cipher of the command line, or nil.
     static func algorithm(_ arguments: Arguments) throws(UsageError) -> CipherAlgorithm? {
-        try arguments.value(cipher, expected: "chacha20-poly1305 or aes-256-gcm") { name in
-            switch name {
-            case "chacha20-poly1305": .chaCha20Poly1305
-            case "aes-256-gcm": .aes256GCM
-            default: nil
-            }
-        }
+        try arguments.choice(cipher, among: ["chacha20-poly1305": .chaCha20Poly1305, "aes-256-gcm": .aes256GCM])
     }
 
     /// A place that a key comes from.

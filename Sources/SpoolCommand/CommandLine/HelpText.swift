@@ -23,7 +23,7 @@ enum HelpText {
         }
         for group in groups(syntax) {
             lines.append("\(group.title):")
-            for flag in group.flags { lines += entry(spelling(flag), explanation(flag)) }
+            for flag in group.flags { lines += entry("  " + spelling(flag, noLetter: "    "), explanation(flag)) }
             lines.append("")
         }
         return lines.dropLast().joined(separator: "\n") + "\n"
@@ -108,14 +108,14 @@ enum HelpText {
         return flags + (syntax.operands.map { " \($0.usage)" } ?? "")
     }
 
-    private static func spelling(_ flag: Flag) -> String {
-        let letter = flag.letter.map { "-\($0), " } ?? "    "
-        return "  " + letter + flag.spelling + (flag.placeholders.map { " \($0)" } ?? "")
+    /// Returns the forms of a flag.
+    ///
+    /// - Parameter noLetter: The text in the place of a letter that a flag does not have.
+    static func spelling(_ flag: Flag, noLetter: String = "") -> String {
+        (flag.letter.map { "-\($0), " } ?? noLetter) + flag.spelling + (flag.placeholders.map { " \($0)" } ?? "")
     }
 
-    private static func explanation(_ flag: Flag) -> String {
-        flag.help + (flag.environment.map { " [\($0)]" } ?? "")
-    }
+    static func explanation(_ flag: Flag) -> String { flag.help + (flag.environment.map { " [\($0)]" } ?? "") }
 
     /// Returns the part of an explanation before the first `;`, `:` or end of a sentence, for a
     /// shell's list.

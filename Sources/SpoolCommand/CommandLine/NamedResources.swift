@@ -62,28 +62,14 @@ extension MediaCache {
     fileprivate func resources(matching pattern: ResourcePattern) async throws -> [ResourceKey] {
         let groups = PresentationGroups(try await presentations.all().filter { pattern.matches($0.key) })
         var keys: [ResourceKey] = []
-        var last: ResourceKey?
-        while let page = try await next(after: last) {
-            keys += page.map(\.key).filter { pattern.matches($0) && !groups.contains($0) }
-            last = page.last?.key
-        }
+        for try await page in pages { keys += page.map(\.key).filter { pattern.matches($0) && !groups.contains($0) } }
         return keys
-    }
-
-    private func next(after last: ResourceKey?) async throws -> [ResourceStatus]? {
-        let page = try await resources(after: last)
-        return page.isEmpty ? nil : page
     }
 
     /// Returns the matching pins of resources without stored bytes.
     fileprivate func pins(matching pattern: ResourcePattern) async throws -> [ResourceKey] {
         var keys: [ResourceKey] = []
-        var last: ResourceKey?
-        while true {
-            let page = try await ResourceKey.pinnedWithoutBytes(in: self, after: last)
-            guard let end = page.last else { return keys }
-            keys += page.filter(pattern.matches)
-            last = end
-        }
+        for try await page in pagesOfPins { keys += page.filter(pattern.matches) }
+        return keys
     }
 }

@@ -14,22 +14,17 @@ enum PatienceSettings {
     static func apply(_ arguments: Arguments, to configuration: inout Configuration) throws(UsageError) {
         for text in arguments.all(patience) {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard let time = parts.last.flatMap(duration), parts.count == 1 || !(parts[0].isEmpty || parts[0].contains("/")) else {
+            guard let time = parts.last.flatMap({ TimeText.parse($0, within: 1...3600) }),
+                parts.count == 1 || !(parts[0].isEmpty || parts[0].contains("/"))
+            else {
                 throw arguments.invalid(patience, "can't be '\(text)'; it is a time from 1s to 1h, such as 90s, or HOST=90s")
             }
             if parts.count == 1 {
-                configuration.network.patience.head = time
+                configuration.network.patience.head = .nanoseconds(time)
             } else {
-                configuration.network.patienceForHosts[parts[0].lowercased(), default: configuration.network.patience].head = time
+                configuration.network.patienceForHosts[parts[0].lowercased(), default: configuration.network.patience].head = .nanoseconds(
+                    time)
             }
         }
-    }
-
-    private static func duration(_ text: String) -> Duration? {
-        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600]
-        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), (1...3600).contains(count),
-            count * unit <= 3600
-        else { return nil }
-        return .seconds(count * unit)
     }
 }

@@ -97,12 +97,10 @@ struct ProxySettings {
         options.allowsForeignSites = arguments.has(Self.allowForeignSites)
         let names = arguments.all(Self.allowPrivate)
         privateNames = names.contains("*") ? .allowed : .refused(except: names)
-        let users: Bool? = try arguments.value(Self.users, expected: "'one' or 'many'") { ["one": false, "many": true][$0] }
+        let users = try arguments.choice(Self.users, among: ["one": false, "many": true])
         options.fronts = try Self.fronts(arguments)
         hasManyUsers = users ?? (!place.isLoopback || options.fronts != nil)
-        options.connectionsPerClient = try arguments.value(Self.perClient, expected: "a number from 1 to 16384") { text in
-            Int(text).flatMap { Self.perClientBounds.contains($0) ? $0 : nil }
-        }
+        options.connectionsPerClient = try arguments.number(Self.perClient, in: Self.perClientBounds)
         asksParent = try Self.parent(arguments)
         if asksParent != nil, options.fixedOrigin != nil {
             throw arguments.invalid(Self.parent, "is for a proxy of any origin; leave out \(Self.origin.spelling)")
@@ -119,10 +117,7 @@ struct ProxySettings {
 
     /// Returns the proxies before the server, or nil without them.
     private static func fronts(_ arguments: Arguments) throws(UsageError) -> FrontProxies? {
-        let counts = FrontProxies.hopCounts
-        let hops = try arguments.value(behindProxy, expected: "a number from \(counts.lowerBound) to \(counts.upperBound)") { text in
-            Int(text).flatMap { counts.contains($0) ? $0 : nil }
-        }
+        let hops = try arguments.number(behindProxy, in: FrontProxies.hopCounts)
         var named: [AddressRange] = []
         for text in arguments.all(trustedProxy) {
             guard let range = AddressRange(text) else {

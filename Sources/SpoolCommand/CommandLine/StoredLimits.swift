@@ -1,5 +1,4 @@
 import Spool
-import SpoolLibc
 import SpoolSystem
 
 /// The limits that a store keeps from one command to the next, as given to `spool serve` or `spool
@@ -32,12 +31,7 @@ struct StoredLimits: Equatable {
     static func read(in directory: String) throws(SystemError) -> StoredLimits {
         let system = POSIXFileSystem()
         guard try system.status(path(in: directory)) != nil else { return StoredLimits() }
-        let file = try system.open(path(in: directory), .read)
-        var text = [UInt8](repeating: 0, count: limitBytes)
-        let result = text.withUnsafeMutableBytes { buffer in
-            Result { () throws(SystemError) in try file.read(into: buffer, at: 0) }
-        }
-        let lines = String(decoding: text.prefix(try result.get()), as: UTF8.self).split(separator: "\n")
+        let lines = String(decoding: try system.contents(of: path(in: directory), limit: limitBytes), as: UTF8.self).split(separator: "\n")
         var limits = StoredLimits()
         for line in lines {
             let parts = line.split(separator: "=", maxSplits: 1)
@@ -51,21 +45,12 @@ struct StoredLimits: Equatable {
     func write(in directory: String) throws(SystemError) {
         let system = POSIXFileSystem()
         let path = Self.path(in: directory)
-        guard !values.isEmpty else {
-            do throws(SystemError) { return try system.unlink(path) } catch {
-                if error.code == ENOENT { return }
-                throw error
-            }
-        }
+        guard !values.isEmpty else { return try system.unlinkIfPresent(path) }
         // Written to a draft and renamed, so that a reader finds the whole file or none.
         let draft = path + ".new"
         let file = try system.open(draft, .create)
         try file.truncate(to: 0)
-        let text = Array(values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }.joined().utf8)
-        let result = text.withUnsafeBytes { bytes in
-            Result { () throws(SystemError) in try file.write(bytes, at: 0) }
-        }
-        try result.get()
+        try file.write(Array(values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }.joined().utf8), at: 0)
         try system.rename(draft, to: path)
     }
 }

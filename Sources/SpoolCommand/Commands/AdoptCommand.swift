@@ -73,13 +73,9 @@ struct AdoptCommand: Command {
     private func adopt(
         into cache: MediaCache, _ line: SharedProgress, _ interruption: Interruption
     ) async throws -> (AdoptionReport, entries: Int) {
-        let cancellation = TransferCancellation()
-        interruption.onFirst { cancellation.cancel() }
-        let report = try await withCheckedContinuation { continuation in
-            Adoption(cache, directory, options, cancellation, { line.set($0.doneBytes, of: $0.totalBytes) }) {
-                continuation.resume(returning: $0)
-            }.start()
-        }.get()
+        let report = try await interruption.cancelling { [directory, options] in
+            try await cache.adopt(directory, options: options) { line.set($0.doneBytes, of: $0.totalBytes) }
+        }
         return (report, report.entries.count)
     }
 
@@ -131,7 +127,7 @@ struct AdoptCommand: Command {
 }
 
 /// Makes a path absolute, because a server has another working directory.
-private func absolutePath(_ path: String) throws(SystemError) -> String {
+func absolutePath(_ path: String) throws(SystemError) -> String {
     if path.hasPrefix("/") { return path }
     guard let directory = getcwd(nil, 0) else { throw SystemError(code: errno, operation: "getcwd") }
     defer { free(directory) }

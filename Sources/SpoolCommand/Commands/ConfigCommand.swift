@@ -85,9 +85,7 @@ struct ConfigCommand: Command {
         let width = rows.map(\.name.count).max() ?? 0
         let valueWidth = min(40, rows.map(\.value.count).max() ?? 0)
         return rows.map { row in
-            let name = row.name + String(repeating: " ", count: width - row.name.count)
-            let value = row.value.printable + String(repeating: " ", count: max(0, valueWidth - row.value.count))
-            return "\(name)  \(value)  \(row.source)\n"
+            "\(row.name.padded(to: width))  \(row.value.printable.padded(to: valueWidth))  \(row.source)\n"
         }.joined()
     }
 

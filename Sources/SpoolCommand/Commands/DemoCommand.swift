@@ -44,9 +44,7 @@ struct DemoCommand: Command {
         let rate = try arguments.value(Self.rate, expected: "a size, for example 1.5M", ByteCount.parse) ?? 3 << 19
         bytesPerSecond = rate == 0 ? nil : rate
         // A WAV file counts its bytes in 32 bits, which is enough for about six hours.
-        seconds = try arguments.value(Self.seconds, expected: "a number from 1 to 20000") {
-            Int($0).flatMap { 1...20_000 ~= $0 ? $0 : nil }
-        }
+        seconds = try arguments.number(Self.seconds, in: 1...20_000)
         originPort = try arguments.value(Self.originPort, expected: "a port number") { UInt16($0) } ?? 0
         isOriginOnly = arguments.has(Self.originOnly)
     }

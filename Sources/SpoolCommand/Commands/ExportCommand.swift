@@ -52,7 +52,7 @@ struct ExportCommand: Command {
         return try await cache.closing {
             let key = settings.key(name)
             guard try await cache.presentations.status(of: key) == nil else { throw Self.presentation(key) }
-            return try await export(from: cache, to: try path(), interruption)
+            return try await export(from: cache, to: try GetCommand.file(file, for: name, command: Self.syntax.name), interruption)
         }
     }
 
@@ -64,28 +64,21 @@ struct ExportCommand: Command {
             .usage, name: CacheError.Code.unsupportedURL.rawValue, url: key.string)
     }
 
-    private func path() throws -> String {
-        guard try POSIXFileSystem().status(file)?.isDirectory == true else { return file }
-        guard let last = GetCommand.fileName(of: name) else {
-            throw UsageError("the URL names no file; give the name of one, not of a directory", command: Self.syntax.name)
-        }
-        return file + (file.hasSuffix("/") ? "" : "/") + last
-    }
-
     private func export(from cache: MediaCache, to path: String, _ interruption: Interruption) async throws -> ExitCode {
         let key = settings.key(name)
         let line = SharedProgress(name: path, total: try await cache.status(of: key)?.representation.length)
-        let cancellation = TransferCancellation()
-        interruption.onFirst { cancellation.cancel() }
-        let result = await withCheckedContinuation { continuation in
-            cache.export(key, to: path, options: options, cancellation: cancellation, progress: line.add) {
-                continuation.resume(returning: $0)
+        let exported: ExportedFile
+        do {
+            exported = try await interruption.cancelling { [options] in
+                try await cache.export(key, to: path, options: options, progress: line.add)
             }
+        } catch {
+            line.clear()
+            if let signal = interruption.signal { throw Failure("interrupted; no file was made", .signal(signal)) }
+            if let error = error as? CacheError, error.code == .exists { throw Failure.naming(Self.replace, error: error) }
+            throw error
         }
         line.clear()
-        if case .failure = result, let signal = interruption.signal { throw Failure("interrupted; no file was made", .signal(signal)) }
-        if case .failure(let error) = result, error.code == .exists { throw Failure.naming(Self.replace, error: error) }
-        let exported = try result.get()
         let text = "exported \(key) to \(path) (\(ByteCount.text(exported.bytes)), \(exported.method.words))\n"
         try OutputStream.output.write(isJSON ? json(key, path, exported) : text)
         return .success

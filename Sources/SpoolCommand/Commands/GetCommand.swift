@@ -66,7 +66,7 @@ struct GetCommand: Command {
     private static func item(_ arguments: Arguments, _ url: String) throws(UsageError) -> Item {
         let selection = try selection(arguments, of: url)
         if let output = arguments[outputFlag] {
-            return Item(url: url, output: try file(output, for: url), selection: selection)
+            return Item(url: url, output: try file(output, for: url, command: syntax.name), selection: selection)
         } else if selection != nil || !OutputStream.output.isTerminal {
             return Item(url: url, output: "-", selection: selection)
         } else if let name = fileName(of: url) {
@@ -90,10 +90,10 @@ struct GetCommand: Command {
     }
 
     /// Returns the file to write. In a directory, the URL names the file.
-    private static func file(_ output: String, for url: String) throws(UsageError) -> String {
+    static func file(_ output: String, for url: String, command: String) throws(UsageError) -> String {
         guard let status = try? POSIXFileSystem().status(output), status.isDirectory else { return output }
         guard let name = fileName(of: url) else {
-            throw UsageError("the URL names no file; give the name of one, not of a directory", command: syntax.name)
+            throw UsageError("the URL names no file; give the name of one, not of a directory", command: command)
         }
         return output + (output.hasSuffix("/") ? "" : "/") + name
     }
@@ -150,7 +150,7 @@ struct GetCommand: Command {
         _ url: String, _ selection: PresentationSelection, into cache: MediaCache, _ interruption: Interruption
     ) async throws {
         let name = Self.fileName(of: url) ?? url
-        let task = Task {
+        let store: @Sendable () async throws -> Void = {
             var line = ProgressLine(name: name, stream: .error, time: SystemTime())
             do {
                 for try await progress in cache.presentations.download(url, selection: selection) {
@@ -164,8 +164,9 @@ struct GetCommand: Command {
             }
             line.finish()
         }
-        interruption.onFirst { task.cancel() }
-        do { try await task.value } catch let error as CacheError where error.code == .unsupportedURL && error.key == nil {
+        do { try await interruption.cancelling(store) } catch let error as CacheError
+            where error.code == .unsupportedURL && error.key == nil
+        {
             throw Failure("\(error.message); --output FILE copies the resource itself")
         }
     }

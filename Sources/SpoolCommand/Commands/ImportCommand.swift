@@ -1,6 +1,5 @@
 import Spool
 import SpoolCore
-import SpoolLibc
 import SpoolSystem
 
 /// `spool import`: stores a file as a resource.
@@ -89,28 +88,16 @@ struct ImportCommand: Command {
     }
 
     private func store(in cache: MediaCache, _ line: SharedProgress, _ interruption: Interruption) async throws -> Int64 {
-        let cancellation = TransferCancellation()
-        interruption.onFirst { cancellation.cancel() }
-        return try await withCheckedContinuation { continuation in
-            FileImport.run(file, for: url, key: nil, options, in: cache, cancellation, line.add) {
-                continuation.resume(returning: $0)
-            }
-        }.get().bytes
+        try await interruption.cancelling { [file, url, options] in
+            try await cache.importFile(file, for: url, options: options, progress: line.add).bytes
+        }
     }
 
     private func store(
         through server: RunningServer, _ cache: MediaCache, _ line: SharedProgress, _ interruption: Interruption
     ) throws -> Int64 {
         try server.importFile(
-            absolute(file), for: url, key: cache.key(for: url), options: options, progress: line.add,
+            absolutePath(file), for: url, key: cache.key(for: url), options: options, progress: line.add,
             onBegin: { interruption.onFirst($0) })
-    }
-
-    /// Makes a path absolute, because the server has another working directory.
-    private func absolute(_ path: String) throws(SystemError) -> String {
-        if path.hasPrefix("/") { return path }
-        guard let directory = getcwd(nil, 0) else { throw SystemError(code: errno, operation: "getcwd") }
-        defer { free(directory) }
-        return String(cString: directory) + "/" + path
     }
 }

@@ -40,8 +40,8 @@ struct LimitsCommand: Command {
 
     private func text(_ limits: StoredLimits) -> String {
         LimitFlags.all.map { flag in
-            let name = flag.name.padding(to: 10)
-            let value = limits[flag].map { $0 } ?? "\(LimitFlags.defaultText(flag)) (default)"
+            let name = flag.name.padded(to: 10)
+            let value = limits[flag] ?? "\(LimitFlags.defaultText(flag)) (default)"
             return "\(name)  \(value)\n"
         }.joined()
     }
@@ -58,8 +58,4 @@ struct LimitsCommand: Command {
             ("evict", .string(stored[LimitFlags.evict] ?? LimitFlags.defaultText(LimitFlags.evict))), ("kept", .array(kept)),
         ]).text + "\n"
     }
-}
-
-extension String {
-    fileprivate func padding(to count: Int) -> String { self + String(repeating: " ", count: max(0, count - self.count)) }
 }

@@ -55,12 +55,9 @@ struct ListCommand: Command {
     /// Prints page by page, so that memory grows with the parts of presentations only.
     private func print(_ cache: MediaCache) async throws -> ListTotal {
         let groups = PresentationGroups(isAll ? [] : try await cache.presentations.all().filter { isListed($0.key) })
-        var last: ResourceKey?
         var total = ListTotal()
         if isJSON { try OutputStream.output.write("[") } else if isLong { try OutputStream.output.write(ListTable.heading) }
-        while true {
-            let page = try await cache.resources(after: last)
-            guard let end = page.last else { break }
+        for try await page in cache.pages {
             let shown = page.filter { isListed($0.key) && !groups.contains($0.key) }
             if !shown.isEmpty {
                 try OutputStream.output.write(isJSON ? objects(shown, groups, isFirst: total.lines == 0) : lines(shown, groups))
@@ -68,7 +65,6 @@ struct ListCommand: Command {
             }
             // The parts of a presentation count, each once.
             for status in page where isListed(status.key) || groups.contains(status.key) { total.add(status) }
-            last = end.key
         }
         try await printPins(cache, &total)
         if isJSON {
@@ -88,16 +84,12 @@ struct ListCommand: Command {
 
     /// Prints the pins of resources without stored bytes, which no other command shows.
     private func printPins(_ cache: MediaCache, _ total: inout ListTotal) async throws {
-        var last: ResourceKey?
-        while true {
-            let page = try await ResourceKey.pinnedWithoutBytes(in: cache, after: last)
-            guard let end = page.last else { return }
+        for try await page in cache.pagesOfPins {
             for key in page where isListed(key) {
                 let line = isJSON ? (total.lines == 0 ? "\n" : ",\n") + pinObject(key) : ListTable.line(forPinOf: key, isLong: isLong)
                 try OutputStream.output.write(line)
                 total.lines += 1
             }
-            last = end
         }
     }
 

@@ -41,12 +41,7 @@ struct PlayCommand: Command {
         /// the arguments that make the player read it.
         func write(_ url: String, in directory: TemporaryDirectory) throws(SystemError) -> [String] {
             let path = "\(directory.path)/\(playlist.fileName)"
-            let file = try POSIXFileSystem().open(path, .create)
-            var failure: SystemError?
-            playlist.text(of: url).withUTF8Bytes { bytes in
-                do throws(SystemError) { try file.write(bytes, at: 0) } catch { failure = error }
-            }
-            if let failure { throw failure }
+            try POSIXFileSystem().open(path, .create).write(Array(playlist.text(of: url).utf8), at: 0)
             return playlist.words(path)
         }
     }
@@ -189,12 +184,5 @@ private final class Trouble: EventSink {
         let isUnreachable = (status == 502 || status == 504) && reason != nil
         let cause = reason.map { isUnreachable ? " (\($0))" : "" } ?? ""
         return Failure("\(end); the last error in an answer was \(status)\(cause)", isUnreachable ? .unreachable : .failure)
-    }
-}
-
-extension String {
-    /// Calls `body` with the bytes of the text.
-    fileprivate func withUTF8Bytes(_ body: (UnsafeRawBufferPointer) -> Void) {
-        Array(utf8).withUnsafeBytes(body)
     }
 }

@@ -46,8 +46,7 @@ struct PreloadCommand: Command {
         self.arguments = arguments
         amount = try Self.amount(arguments)
         variant = try SelectionFlags.startingVariant(arguments)
-        jobs =
-            try arguments.value(Self.jobs, expected: "a number from 1 to 64") { Int($0).flatMap { (1...64).contains($0) ? $0 : nil } } ?? 3
+        jobs = try arguments.number(Self.jobs, in: 1...64) ?? 3
         isJSON = arguments.has(Self.json)
         if arguments.operands.contains("-"), arguments.operands.count > 1 {
             throw UsageError("'-' stands alone", command: Self.syntax.name)

@@ -46,14 +46,14 @@ struct RekeyCommand: Command {
 
     func run() async throws -> ExitCode {
         let interruption = try await Interruption.install()
-        let options = EncryptionOptions(keyProvider: try secret.provider())
+        let provider = try secret.provider()
         let directory = try settings.directory()
-        guard let cache = try open(options) else { throw Failure.noStore(directory) }
+        guard let cache = try open(EncryptionOptions(keyProvider: provider)) else { throw Failure.noStore(directory) }
         return try await cache.closing {
             guard cache.store.isWritable else {
                 throw Failure("another process has the store at \(directory): stop it first", .inputOutput)
             }
-            return try await rotate(cache, to: options, interruption)
+            return try await rotate(cache, to: provider, interruption)
         }
     }
 
@@ -66,29 +66,31 @@ struct RekeyCommand: Command {
         }
     }
 
-    private func rotate(_ cache: MediaCache, to options: EncryptionOptions, _ interruption: Interruption) async throws -> ExitCode {
+    private func rotate(_ cache: MediaCache, to provider: any KeyProvider, _ interruption: Interruption) async throws -> ExitCode {
         let line = SharedProgress(name: "sealing anew", total: nil)
         let last = Locked(KeyRotationProgress())
-        let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, CacheError>, Never>) in
-            cache.rotateKey(
-                to: options, algorithm: settings.encryption.algorithm, isCancelled: { interruption.signal != nil },
-                progress: { progress in
+        do {
+            try await interruption.cancelling { [algorithm = settings.encryption.algorithm] in
+                try await cache.rotateKey(to: provider, algorithm: algorithm) { progress in
                     last.withLock { $0 = progress }
                     line.set(progress.resealedBytes, of: progress.totalBytes)
                 }
-            ) { continuation.resume(returning: $0) }
+            }
+        } catch {
+            line.clear()
+            guard let signal = interruption.signal else { throw error }
+            let progress = last.withLock { $0 }
+            throw Failure(
+                "stopped after \(Self.amount(progress)) of \(ByteCount.text(progress.totalBytes)); the store opens with the new key only, and"
+                    + " the same command goes on from here", .signal(signal))
         }
         line.clear()
-        let progress = last.withLock { $0 }
-        let amount =
-            "\(progress.resealedResources) resource\(progress.resealedResources == 1 ? "" : "s"), \(ByteCount.text(progress.resealedBytes))"
-        if case .failure(let error) = result {
-            guard let signal = interruption.signal else { throw error }
-            throw Failure(
-                "stopped after \(amount) of \(ByteCount.text(progress.totalBytes)); the store opens with the new key only, and the same command"
-                    + " goes on from here", .signal(signal))
-        }
-        try OutputStream.output.write("the store has the new key: \(amount) sealed anew\n")
+        try OutputStream.output.write("the store has the new key: \(Self.amount(last.withLock { $0 })) sealed anew\n")
         return .success
+    }
+
+    private static func amount(_ progress: KeyRotationProgress) -> String {
+        let count = progress.resealedResources
+        return "\(count) resource\(count == 1 ? "" : "s"), \(ByteCount.text(progress.resealedBytes))"
     }
 }

@@ -18,11 +18,7 @@ struct SavedTraffic {
         rows.append(Self.row("since \(first.day)", total))
         let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
-            let cells = row.enumerated().map { column, cell in
-                let space = String(repeating: " ", count: widths[column] - cell.count)
-                return column == 0 ? cell + space : space + cell
-            }
-            return cells.joined(separator: "   ") + "\n"
+            row.enumerated().map { column, cell in cell.padded(to: widths[column], onLeft: column > 0) }.joined(separator: "   ") + "\n"
         }.joined()
     }
 

@@ -53,9 +53,7 @@ struct ServeCommand: Command {
         let bounds = 0...Self.longestDrainSeconds
         let time = try arguments.value(Self.drain, expected: "a time from 0s to 1h") { TimeText.parse($0, within: bounds) }
         drainTime = time ?? Self.usualDrain
-        loopCount = try arguments.value(Self.loops, expected: "a number from 1 to 64") { text in
-            Int(text).flatMap { ProxyOptions.loopCounts.contains($0) ? $0 : nil }
-        }
+        loopCount = try arguments.number(Self.loops, in: ProxyOptions.loopCounts)
         downloads = try DownloadFlags.settings(arguments)
         let proxySettings = try Self.proxySettings(arguments)
         var cacheSettings = try CacheSettings(arguments)

@@ -77,26 +77,24 @@ struct StatCommand: Command {
     /// answer, so the result is nil.
     private func notStoredBecause(_ key: ResourceKey) throws -> String? {
         guard let server = RunningServer.announced(in: try settings.directory()) else { return nil }
-        do {
-            return try server.notStoredBecause(key)
-        } catch {
-            return nil
-        }
+        do { return try server.notStoredBecause(key) } catch { return nil }
     }
 
     /// The largest number of ranges that are listed. The bar shows all of them, and `--json` lists
     /// them.
     private static let maxRanges = 100
+    /// The width of the names of facts.
+    private static let nameWidth = 11
 
     private func description(_ status: ResourceStatus) -> String {
         var text = facts(status).map { name, value in
-            name + String(repeating: " ", count: 11 - name.count) + value.printable + "\n"
+            name.padded(to: Self.nameWidth) + value.printable + "\n"
         }.joined()
         for range in status.stored.ranges.prefix(Self.maxRanges) {
-            text += String(repeating: " ", count: 11) + "\(range.lowerBound)-\(range.upperBound - 1)\n"
+            text += "".padded(to: Self.nameWidth) + "\(range.lowerBound)-\(range.upperBound - 1)\n"
         }
         let more = status.stored.rangeCount - Self.maxRanges
-        if more > 0 { text += String(repeating: " ", count: 11) + "and \(more) more\n" }
+        if more > 0 { text += "".padded(to: Self.nameWidth) + "and \(more) more\n" }
         if let length = status.representation.length {
             text += SpanBar(stored: status.stored, length: length).text(width: OutputStream.output.columns) + "\n"
         }
@@ -145,12 +143,7 @@ extension CacheSettings {
 extension MediaCache {
     /// Returns whether a key is pinned without stored bytes.
     func hasPinWithoutBytes(_ key: ResourceKey) async throws -> Bool {
-        var last: ResourceKey?
-        while true {
-            let page = try await ResourceKey.pinnedWithoutBytes(in: self, after: last)
-            if page.contains(key) { return true }
-            guard let end = page.last else { return false }
-            last = end
-        }
+        for try await page in pagesOfPins where page.contains(key) { return true }
+        return false
     }
 }

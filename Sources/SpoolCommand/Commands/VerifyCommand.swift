@@ -53,23 +53,12 @@ struct VerifyCommand: Command {
         let report = Report(isJSON: isJSON, isRepairing: isRepairing)
         try report.begin()
         if named.names.isEmpty {
-            try await verifyAll(cache, server, report)
+            for try await page in cache.pages { for status in page { try await verify(status, in: cache, server, report) } }
         } else {
             for item in items { try await verify(item, in: cache, server, report) }
         }
         try report.end()
         return report.isGood ? .success : .failure
-    }
-
-    /// Verifies page by page, so that memory does not grow with the store.
-    private func verifyAll(_ cache: MediaCache, _ server: RunningServer?, _ report: Report) async throws {
-        var last: ResourceKey?
-        while true {
-            let page = try await cache.resources(after: last)
-            guard let end = page.last else { return }
-            for status in page { try await verify(status, in: cache, server, report) }
-            last = end.key
-        }
     }
 
     private func verify(

@@ -42,10 +42,9 @@ extension Finding {
             case .warning: .yellow
             case .problem: .red
             }
-        let word = level.rawValue + String(repeating: " ", count: 9 - level.rawValue.count)
-        let name = subject + String(repeating: " ", count: max(1, 14 - subject.count))
-        let line = "\(style.colored(word, color))\(name)\(text.printable)\n"
-        return line + (advice.map { String(repeating: " ", count: 9) + "-> \($0.printable)\n" } ?? "")
+        let name = subject.padded(to: 13) + " "
+        let line = "\(style.colored(level.rawValue.padded(to: 9), color))\(name)\(text.printable)\n"
+        return line + (advice.map { "".padded(to: 9) + "-> \($0.printable)\n" } ?? "")
     }
 
     var json: JSON {

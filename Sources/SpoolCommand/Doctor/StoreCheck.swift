@@ -15,11 +15,6 @@ struct StoreCheck {
     /// The largest difference between the clocks of this machine and of a file server.
     private static let clockSkewSeconds: Int64 = 60
 
-    init(settings: CacheSettings, directory: String) {
-        self.settings = settings
-        self.directory = directory
-    }
-
     func findings() async -> [Finding] {
         guard let place = existingPlace else {
             return [.problem("directory", "\(directory) can't be made", advice: "give another directory with --cache DIR")]
@@ -76,11 +71,7 @@ struct StoreCheck {
     /// Spool stores a range at its offset in a sparse file, and evicts by punching holes.
     private func holes(_ file: any FileHandle) throws(SystemError) -> [Finding] {
         let (length, block) = (Int64(4 << 20), Int64(1 << 16))
-        let bytes = [UInt8](repeating: 1, count: Int(block))
-        let written = bytes.withUnsafeBytes { bytes in
-            Result { () throws(SystemError) in try file.write(bytes, at: length - block) }
-        }
-        try written.get()
+        try file.write([UInt8](repeating: 1, count: Int(block)), at: length - block)
         let isSparse = try file.status().allocatedBytes < length / 2
         var canPunch = true
         do throws(SystemError) { try file.punchHole(at: length - block, count: block) } catch {

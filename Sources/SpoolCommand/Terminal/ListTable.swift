@@ -49,10 +49,10 @@ enum ListTable {
     }
 
     private static func line(state: String, size: String, details: Details?, name: String) -> String {
-        var columns = [right(state, stateWidth), right(size, sizeWidth)]
+        var columns = [state.padded(to: stateWidth, onLeft: true), size.padded(to: sizeWidth, onLeft: true)]
         if let details {
             columns += [
-                right(details.ranges, rangesWidth), left(details.type, typeWidth), left(details.used, timeWidth),
+                details.ranges.padded(to: rangesWidth, onLeft: true), left(details.type, typeWidth), left(details.used, timeWidth),
                 details.isPinned ? "*" : " ",
             ]
         }
@@ -61,11 +61,7 @@ enum ListTable {
 
     private static func used(_ status: ResourceStatus) -> String { status.lastAccess.map { String($0.iso8601.prefix(16)) + "Z" } ?? "-" }
 
-    private static func right(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(0, width - text.count)) + text
-    }
-
     private static func left(_ text: String, _ width: Int) -> String {
-        text.count > width ? text.prefix(width - 3) + "..." : text + String(repeating: " ", count: width - text.count)
+        text.count > width ? text.prefix(width - 3) + "..." : text.padded(to: width)
     }
 }

@@ -9,6 +9,15 @@ extension StringProtocol {
     }
 }
 
+extension String {
+    /// The text with spaces behind it, or before it, in a column of a width. A longer text stays as it
+    /// is.
+    func padded(to width: Int, onLeft: Bool = false) -> String {
+        let space = String(repeating: " ", count: max(0, width - count))
+        return onLeft ? space + self : self + space
+    }
+}
+
 extension Unicode.Scalar {
     /// Whether the character is in C0, DEL or C1 (U+0080 to U+009F). A terminal may act on any of
     /// them.

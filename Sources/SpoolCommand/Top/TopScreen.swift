@@ -79,9 +79,11 @@ package struct TopScreen: Sendable {
 
     private func row(_ resource: TopSample.Resource, _ rates: TopRates, _ columns: Int) -> String {
         let share = resource.length.map { "\(ByteCount.percent(resource.storedBytes, of: $0)) %" } ?? "?"
-        var text = Self.right(ByteCount.text(rates.byResource[resource.key] ?? 0) + "/s", 12)
-        text += Self.right(share, 8) + Self.right(resource.length.map(ByteCount.text) ?? "?", 11)
-        text += Self.right("\(resource.readers)", 9) + Self.right("\(resource.fetches)", 9) + "  "
+        let cells = [
+            (ByteCount.text(rates.byResource[resource.key] ?? 0) + "/s", 12), (share, 8), (resource.length.map(ByteCount.text) ?? "?", 11),
+            ("\(resource.readers)", 9), ("\(resource.fetches)", 9),
+        ]
+        var text = cells.map { $0.padded(to: $1, onLeft: true) }.joined() + "  "
         if columns > text.count + Self.barWidth + Self.keyWidth, let length = resource.length {
             text += SpanBar(stored: resource.stored, length: length).text(width: Self.barWidth) + "  "
         }
@@ -105,8 +107,4 @@ package struct TopScreen: Sendable {
     }
 
     private func fitted(_ text: String, _ columns: Int) -> String { String(text.prefix(max(0, columns))) }
-
-    private static func right(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(0, width - text.count)) + text
-    }
 }

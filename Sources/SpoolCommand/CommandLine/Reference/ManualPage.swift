@@ -14,7 +14,7 @@ enum ManualPage {
         page.paragraphs(syntax.discussion.isEmpty ? [syntax.summary + "."] : syntax.discussion)
         for group in HelpText.groups(syntax) {
             page.section(group.title.uppercased(), [])
-            for flag in group.flags { page.item(spelling(flag), flag.help + (flag.environment.map { " [\($0)]" } ?? "")) }
+            for flag in group.flags { page.item(HelpText.spelling(flag), HelpText.explanation(flag)) }
         }
         if !syntax.examples.isEmpty {
             page.section("EXAMPLES", [])
@@ -37,10 +37,6 @@ enum ManualPage {
         for (code, meaning) in HelpText.exitCodes { page.item("\(code.rawValue)", meaning) }
         page.section("SEE ALSO", [commands.map { ".BR \(Roff.plain(name(of: $0))) (1)" }.joined(separator: ",\n")])
         return page.text
-    }
-
-    private static func spelling(_ flag: Flag) -> String {
-        (flag.letter.map { "-\($0), " } ?? "") + flag.spelling + (flag.placeholders.map { " \($0)" } ?? "")
     }
 
     private static func lowerFirst(_ text: String) -> String { text.prefix(1).lowercased() + text.dropFirst() }

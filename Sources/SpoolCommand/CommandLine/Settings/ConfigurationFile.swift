@@ -36,11 +36,9 @@ package struct ConfigurationFile: Sendable {
     /// - Throws: `SystemError` when the file cannot be read, and `UsageError` when a line is
     ///   invalid. The message names the file and the line.
     static func read(_ path: String, home: String?) throws -> ConfigurationFile {
-        let file = try POSIXFileSystem().open(path, .read)
-        var bytes = [UInt8](repeating: 0, count: limitBytes + 1)
-        let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
-        guard count <= limitBytes else { throw UsageError("\(path) is longer than \(limitBytes) bytes") }
-        return try ConfigurationFile(path: path, text: String(decoding: bytes.prefix(count), as: UTF8.self), home: home)
+        let bytes = try POSIXFileSystem().contents(of: path, limit: limitBytes + 1)
+        guard bytes.count <= limitBytes else { throw UsageError("\(path) is longer than \(limitBytes) bytes") }
+        return try ConfigurationFile(path: path, text: String(decoding: bytes, as: UTF8.self), home: home)
     }
 
     /// Parses the text of a file.
