@@ -136,6 +136,13 @@ package final class AttemptedTransfer<Policy: AttemptPolicy>: Transfer, AwaitedA
         for transfer in transfers { transfer.setPriority(priority) }
     }
 
+    package func stop() {
+        let answer = state.withLock { state -> (any Transfer)? in
+            if case .answered(let number) = state.phase { state.attempts[number]?.transfer } else { nil }
+        }
+        if let answer { answer.stop() } else { cancel() }
+    }
+
     package func cancel() {
         let transfers = state.withLock { state in
             state.isCancelled = true

@@ -82,6 +82,8 @@ public struct OriginRequest: Hashable, Sendable {
     package var signature: RequestSignature?
     /// The bounds on the origins and networks that the request may reach. Every bound holds.
     package var reach: [OriginReach] = []
+    /// The most bytes that its transfer offers after `stop`.
+    package static let arrivedBytesLimit: Int64 = 4 << 20
     /// The most time to connect, or nil for that of the transport.
     package var connectTimeout: Nanoseconds?
     /// The most time from the request to the first byte of the answer, or nil for that of the
@@ -133,6 +135,12 @@ public protocol Transfer: AnyObject, Sendable {
     /// Takes the present urgency of the readers. Callable from any thread. A transport that makes no
     /// difference ignores it, which is the default.
     func setPriority(_ priority: ReadPriority)
+    /// Ends the transfer after it has offered the body bytes that have arrived already. They are
+    /// offered also to a receiver that answered `.pause`; another `.pause` ends the transfer. The
+    /// receiver gets `finished(.cancelled)` last, or `finished(.complete)` if the body ends with
+    /// these bytes. Callable from any thread; idempotent. A transport that keeps no bytes calls
+    /// `cancel`, which is the default.
+    func stop()
     /// Ends the transfer as soon as possible. The receiver gets `finished(.cancelled)`, and nothing
     /// after it. Callable from any thread; idempotent.
     func cancel()
@@ -141,6 +149,8 @@ public protocol Transfer: AnyObject, Sendable {
 extension Transfer {
     /// Does nothing.
     public func setPriority(_ priority: ReadPriority) {}
+    /// Cancels the transfer.
+    public func stop() { cancel() }
 
     /// Tells the transfer the urgency of the readers, until it knows the present one: two changes
     /// may overtake one another.

@@ -131,6 +131,7 @@ extension CurlTransportOptions {
         options.connectTimeout = .seconds(300)
         options.firstByteTimeout = .seconds(300)
         options.stallTimeout = .seconds(300)
+        (options.stopTime, options.stopTurnTime) = (.seconds(300), .seconds(300))
         return options
     }()
 }

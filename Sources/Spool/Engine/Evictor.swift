@@ -206,6 +206,12 @@ final class Evictor: Sendable {
         return all
     }
 
+    /// Whether `bytes` can be stored without an eviction. Runs on the index lane.
+    func hasSpareRoom(for bytes: Int64) -> Bool {
+        do throws(StoreError) { return try spareRoom().bytes ?? .max >= bytes } catch { note(error) }
+        return false
+    }
+
     /// Returns the room that is left without an eviction. Runs on the index lane.
     func spareRoom() throws(StoreError) -> SpareRoom {
         try refreshUsage()

@@ -33,6 +33,21 @@ extension FetchDriver {
             })
     }
 
+    /// Ends a transfer after it has offered the bytes that have arrived already, or at once if they
+    /// could be stored only in place of others.
+    func takeArrived(_ id: FetchID, _ state: State, _ effects: inout [Effect]) {
+        // A transfer that the transport has not returned yet is stopped by `start`.
+        guard let intake = state.intakes[id], let transfer = intake.transfer else { return }
+        effects.append(.call { [self] in stop(transfer, of: intake) })
+    }
+
+    func stop(_ transfer: any Transfer, of intake: FetchIntake) {
+        session.shared.environment.indexLane.post { [session] in
+            if session.shared.evictor.hasSpareRoom(for: OriginRequest.arrivedBytesLimit) { transfer.stop() } else { transfer.cancel() }
+        }
+        if let ticket = session.state.withLock({ _ in intake.ticket }) { session.shared.limiter.finished(ticket) }
+    }
+
     func end(_ id: FetchID, _ error: OriginError?, _ state: inout State, _ effects: inout [Effect]) {
         // The pause after a 503 is that of the resource (`BackOff`). Rate limits count for all of
         // it.

@@ -89,13 +89,14 @@ struct FetchDriver {
         session.shared.counters.add { $0.originRequests += 1 }
         session.shared.gapMet()
         let transfer = session.shared.environment.transport.start(request, receiver: intake)
-        let (cancels, resumes, isTold) = session.state.withLock { state in
+        let (cancels, stops, resumes, isTold) = session.state.withLock { state in
             intake.transfer = transfer
             defer { intake.owesResume = false }
-            return (intake.isCancelled, intake.owesResume, state.demand.priority == request.priority)
+            let stops = state.machine.fetches.contains { $0.id == intake.id && $0.isClosing }
+            return (intake.isCancelled, stops, intake.owesResume, state.demand.priority == request.priority)
         }
         if !isTold { tellPriority(intake) }
-        if cancels { transfer.cancel() } else if resumes { transfer.resume() }
+        if cancels { transfer.cancel() } else if stops { stop(transfer, of: intake) } else if resumes { transfer.resume() }
     }
 
     /// Tells the transfer of a fetch the urgency of the readers. A fetch that lingers keeps its

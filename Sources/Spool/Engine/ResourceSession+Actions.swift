@@ -19,6 +19,7 @@ extension ResourceSession {
         case .start(let id, let ask): fetching.begin(id, ask, &state, &effects)
         case .resume(let id): fetching.resume(id, state, &effects)
         case .cancel(let id): fetching.cancel(id, state, &effects)
+        case .stop(let id): fetching.takeArrived(id, state, &effects)
         case .ended(let id, let error): fetching.end(id, error, &state, &effects)
         case .release(let id, let below):
             guard let intake = state.intakes[id] else { return }
@@ -112,8 +113,8 @@ extension ResourceSession {
             if error.isTransient { shared.hostAnswers.withLock { $0.failed(host, now: now) } }
             shared.record(.usedUnvalidated(key, reason: "\(error)"))
         case .passing(let reason): shared.record(.degradedToPassthrough(key, reason: "\(reason)"))
-        case .start, .resume, .cancel, .wake, .release, .versionChanged, .pastOver, .representationUpdated, .gone, .unfinished, .forgotten,
-            .ended:
+        case .start, .resume, .cancel, .stop, .wake, .release, .versionChanged, .pastOver, .representationUpdated, .gone, .unfinished,
+            .forgotten, .ended:
             // Applied under the lock, with effects of their own.
             break
         }

@@ -16,14 +16,31 @@ enum AbandonedFetches {
         }
     }
 
-    /// The marked fetches that no reader will come to. One of which little is left stays.
-    static func unneeded(in session: SessionState) -> [FetchID] {
+    /// Ends the marked fetches that no reader will come to. One of which little is left stays.
+    static func endUnneeded(in session: inout SessionState) -> [SessionAction] {
         let unneeded = session.fetches.filter { fetch in
-            fetch.isAbandoned && !fetch.isDraining && FetchPlanner.demand(of: fetch, session) == nil
+            fetch.isAbandoned && fetch.isOpen && FetchPlanner.demand(of: fetch, session) == nil
                 && !session.readers.contains { isAhead(fetch, of: $0, session) }
                 && fetch.upper.map { $0 - fetch.front > session.limits.lostBytes.upperBound } != false
         }
-        return unneeded.map(\.id)
+        return unneeded.isEmpty ? [] : end(unneeded.map(\.id), in: &session)
+    }
+
+    /// Ends fetches that no reader needs. Those that are stored first take the bytes that have
+    /// arrived already. These have crossed the network, and would have to cross it again.
+    static func end(_ ids: [FetchID], in session: inout SessionState) -> [SessionAction] {
+        var actions: [SessionAction] = []
+        for index in session.fetches.indices where ids.contains(session.fetches[index].id) && isStored(session.fetches[index], session) {
+            session.fetches[index].close()
+            actions.append(.stop(session.fetches[index].id))
+        }
+        return actions + session.endFetches(ids.filter { id in !session.fetches.contains { $0.id == id && $0.isClosing } })
+    }
+
+    /// Whether the bytes that a fetch receives become stored bytes of the version.
+    private static func isStored(_ fetch: FetchState, _ session: SessionState) -> Bool {
+        guard let version = session.version, fetch.isReceiving, !fetch.isRelay, !fetch.isOwn else { return false }
+        return version.passReason == nil && fetch.generation == version.generation
     }
 
     /// Whether a reader will come to the bytes of a fetch. The fetch may have filled its window.

@@ -11,6 +11,11 @@ struct FetchEnd {
     func apply(to session: inout SessionState, now: MonotonicInstant) -> [SessionAction] {
         guard let index = session.index(of: id), !session.fetches[index].isDraining else { return [] }
         let fetch = session.fetches[index]
+        if fetch.isClosing {
+            // That is no failure. A reader that came meanwhile gets a request of its own.
+            drain(index, &session)
+            return [.ended(id, nil)] + session.wakeReaders() + session.replan(now: now)
+        }
         if fetch.isOwn { return endOwn(fetch, &session, now: now) }
         if fetch.isValidation { return failValidation(fetch, error ?? .truncated(afterBytes: 0), &session, now: now) }
         let failure = fetch.failure(error, expectedEnd: fetch.servedEnd ?? session.version?.representation.length)

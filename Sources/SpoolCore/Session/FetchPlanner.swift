@@ -311,7 +311,7 @@ enum FetchPlanner {
 
     /// Whether the limiter may end the fetch now, to use its slot for another.
     static func isIdle(_ id: FetchID, _ session: SessionState) -> Bool {
-        guard let fetch = session.fetches.first(where: { $0.id == id }), !fetch.isDraining else { return false }
+        guard let fetch = session.fetches.first(where: { $0.id == id }), fetch.isOpen else { return false }
         // The readers of a relay would go on with requests of their own from their positions. No
         // other response could continue one that belongs to its readers alone.
         if fetch.isOwn || fetch.isRelay, !isContinuable(fetch, session) { return false }

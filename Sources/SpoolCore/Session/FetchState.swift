@@ -77,6 +77,9 @@ package struct FetchState: Hashable, Sendable {
         case requested(Purpose)
         /// The head was accepted and body bytes arrive.
         case receiving(Body)
+        /// No reader needs it. It takes the bytes that have arrived already, and then its transfer
+        /// ends.
+        case closing(Body)
         /// The transfer is over, but its memory is not yet stored or taken. The body is nil if no
         /// head came; such a fetch has no memory and is removed at once.
         case draining(Body?)
@@ -135,6 +138,12 @@ extension FetchState {
     /// Whether its head was accepted and body bytes arrive.
     var isReceiving: Bool { if case .receiving = stage { true } else { false } }
 
+    /// Whether it runs for readers or for the goal.
+    var isOpen: Bool { isRequested || isReceiving }
+
+    /// Whether it takes only what has arrived already.
+    package var isClosing: Bool { if case .closing = stage { true } else { false } }
+
     /// Whether its transfer is over.
     var isDraining: Bool { if case .draining = stage { true } else { false } }
 
@@ -151,7 +160,7 @@ extension FetchState {
     private var body: Body? {
         switch stage {
         case .requested: nil
-        case .receiving(let body): body
+        case .receiving(let body), .closing(let body): body
         case .draining(let body): body
         }
     }
@@ -170,7 +179,7 @@ extension FetchState {
     package var isPaused: Bool { flow != .running }
 
     /// Whether it brings bytes to store, ahead of a reader or for the goal.
-    var isAhead: Bool { !isRelay && !isDraining && lingersSince == nil && !isPaused }
+    var isAhead: Bool { !isRelay && isOpen && lingersSince == nil && !isPaused }
 
     /// Whether `offset` is in the lease: the fetch will still bring that byte.
     package func leases(_ offset: Int64) -> Bool {
@@ -275,6 +284,12 @@ extension FetchState {
         skipped.insert(range)
         released = max(released, min(remaining, front))
         if !skipped.isEmpty, let below = ByteRange(0, released) { skipped.remove(below) }
+    }
+
+    /// Stops it from waiting for bytes that have not arrived yet.
+    mutating func close() {
+        guard case .receiving(let body) = stage else { return }
+        (stage, flow, lingersSince) = (.closing(body), .running, nil)
     }
 
     /// Ends the lease. The bytes in memory stay until they are stored or taken.

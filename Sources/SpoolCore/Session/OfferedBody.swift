@@ -21,15 +21,17 @@ struct OfferedBody {
 
     /// Decides about the bytes, and moves the front of the fetch past those that are taken.
     func take(_ session: inout SessionState) -> BodyIntake {
-        guard let index = session.index(of: id), session.fetches[index].isReceiving else { return .enough }
+        guard let index = session.index(of: id) else { return .enough }
         let fetch = session.fetches[index]
+        // A fetch that closes takes everything that is stored.
+        guard fetch.isReceiving || (fetch.isClosing && !fetch.isRelay) else { return .enough }
         if fetch.skip > 0 {
             let count = Int(min(fetch.skip, Int64(available)))
             session.fetches[index].skip -= Int64(count)
             return .drop(count)
         }
         if fetch.isLeaseFilled { return .enough }
-        if isFirst, FetchPlanner.demand(of: fetch, session) ?? fetch.front <= fetch.front {
+        if isFirst, !fetch.isClosing, FetchPlanner.demand(of: fetch, session) ?? fetch.front <= fetch.front {
             session.fetches[index].pause()
             return .pause
         }

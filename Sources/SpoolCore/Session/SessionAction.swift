@@ -8,6 +8,9 @@ package enum SessionAction: Hashable, Sendable {
     case resume(FetchID)
     /// End the transfer. The machine expects no further event of it.
     case cancel(FetchID)
+    /// End the transfer after it has offered the bytes that have arrived already. `finished`
+    /// follows.
+    case stop(FetchID)
     /// Notify a waiting reader that it can go on.
     case wake(ReaderID)
     /// Call `timePassed` at this moment. It replaces the moment set before.

@@ -35,7 +35,8 @@ extension SessionState {
             if case .since(let start) = fetches[index].blocking, now - start >= limits.relayPatience { fetches[index].blocking = .overdue }
         }
         let linger = limits.linger
-        let actions = cancelFetches { fetch in fetch.lingersSince.map { now - $0 >= linger } == true }
+        let over = fetches.filter { $0.lingersSince.map { now - $0 >= linger } == true }
+        let actions = AbandonedFetches.end(over.map(\.id), in: &self)
         let questions = PlayRecord.endQuestions(&self, now: now)
         return actions + questions + replan(now: now) + wakeReaders()
     }
@@ -82,7 +83,7 @@ extension SessionState {
         while let index = FetchPlanner.urgentReader(self, from: next, now: now) {
             let reader = readers[index]
             let gap = FetchPlanner.Request(lower: reader.position, upper: reader.fetchEnd, reader: reader, stores: !reader.storesNothing)
-            actions += startAt(gap, now: now) + endFetches(AbandonedFetches.unneeded(in: self))
+            actions += startAt(gap, now: now) + AbandonedFetches.endUnneeded(in: &self)
             next = index + 1
         }
         return actions
@@ -93,7 +94,7 @@ extension SessionState {
     private mutating func fetchAhead(now: MonotonicInstant) -> [SessionAction] {
         guard let gap = FetchPlanner.ahead(self, now: now) else { return [] }
         // A reader that moved may not have asked for its first byte yet.
-        return startAt(gap, now: now) + (gap.reader?.position == gap.lower ? endFetches(AbandonedFetches.unneeded(in: self)) : [])
+        return startAt(gap, now: now) + (gap.reader?.position == gap.lower ? AbandonedFetches.endUnneeded(in: &self) : [])
     }
 
     /// Starts a fetch from the beginning of `gap` on. Its range stops at the end of `gap`, at the
@@ -201,7 +202,7 @@ extension SessionState {
     private mutating func settleFetches(now: MonotonicInstant) -> [SessionAction] {
         var actions: [SessionAction] = []
         var over: [FetchID] = []
-        for index in fetches.indices where !fetches[index].isDraining && !fetches[index].isValidation {
+        for index in fetches.indices where fetches[index].isOpen && !fetches[index].isValidation {
             let settlement = FetchPlanner.settlement(of: fetches[index], self)
             if settlement == .over { over.append(fetches[index].id) }
             if settlement == .resumed { actions.append(.resume(fetches[index].id)) }

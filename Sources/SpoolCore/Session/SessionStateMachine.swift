@@ -367,14 +367,14 @@ package struct SessionStateMachine: Sendable {
         guard FetchPlanner.isIdle(id, state), let fetch = fetches.first(where: { $0.id == id }),
             !readers.contains(where: { $0.isWaiting(for: fetch) })
         else { return [] }
-        return state.endFetches([id]) + state.replan(now: now)
+        return AbandonedFetches.end([id], in: &state) + state.replan(now: now)
     }
 
     /// Ends a fetch that no reader needs, because its host refuses a further connection. Does
     /// nothing if a reader needs the fetch.
     package mutating func endUnneeded(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
-        guard fetches.contains(where: { $0.id == id && $0.lingersSince != nil && !$0.isDraining }) else { return [] }
-        return state.endFetches([id]) + state.replan(now: now)
+        guard fetches.contains(where: { $0.id == id && $0.lingersSince != nil }) else { return [] }
+        return AbandonedFetches.end([id], in: &state) + state.replan(now: now)
     }
 
     /// Whether readers without a byte wait for this fetch, so that a refusal that another

@@ -95,6 +95,9 @@ final class CurlHandle {
         return socket
     }
 
+    /// Lets no other transfer have the connection after this one.
+    func forbidReuse() { _ = spool_curl_set_long(raw, CURLOPT_FORBID_REUSE, 1) }
+
     // MARK: Measurements
 
     /// Returns what libcurl measured of the transfer so far.

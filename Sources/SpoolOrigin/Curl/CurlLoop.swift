@@ -85,6 +85,11 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private var idle: [CurlHandle] = []
     /// The transfers that got body bytes in this round.
     private var touched: [CurlTransfer] = []
+    /// The transfers that stop in a later turn of the loop.
+    private var stopping: [CurlTransfer] = []
+    /// The turn in which transfers stopped last, and the CPU time of the thread at which others wait
+    /// for the next one.
+    private var stopTurn: (number: UInt64, deadline: Nanoseconds)?
     private var busyPoll = BusyPollPolicy()
     let windows = CurlWindows()
     /// The time of the next check for transfers that wait too long, if one is planned.
@@ -170,6 +175,46 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
             if transfer.hasAnswer, idle.count < options.maxPooledHandles { idle.append(handle) }
         }
         receiver.finished(transfer.isCancelled ? .cancelled : end)
+    }
+
+    // MARK: Stopping
+
+    /// Ends a transfer after its receiver was offered the bytes that have arrived already.
+    func stop(_ transfer: CurlTransfer) {
+        guard transfer.hasHead, let handle = transfer.handle else { return finish(transfer, .cancelled) }
+        if options.version == .http1 { handle.forbidReuse() }
+        windows.closes(transfer, now: now())
+        stopping.append(transfer)
+        takeArrived()
+    }
+
+    /// Stops the transfers that wait for it, as many as one turn of the loop has time for.
+    private func takeArrived() {
+        var now = LoopTimes.threadTime()
+        if stopTurn?.number != loop.turnCount {
+            stopTurn = (loop.turnCount, now + options.stopTurnTime)
+        } else if let stopTurn, now >= stopTurn.deadline {
+            return post { [self] in takeArrived() }
+        }
+        while !stopping.isEmpty {
+            takeArrived(of: stopping.removeFirst(), until: now + options.stopTime)
+            now = LoopTimes.threadTime()
+            if let stopTurn, now >= stopTurn.deadline { break }
+        }
+        if !stopping.isEmpty { post { [self] in takeArrived() } }
+    }
+
+    private func takeArrived(of transfer: CurlTransfer, until deadline: Nanoseconds) {
+        guard let handle = transfer.handle else { return }
+        transfer.takeArrived(until: deadline)
+        // libcurl passes on what it kept during a pause, and reads the socket as part of its work.
+        curl_easy_pause(handle.raw, CURLPAUSE_CONT)
+        var taken: Int64 = -1
+        while transfer.receiver != nil, transfer.bodyBytes > taken {
+            taken = transfer.bodyBytes
+            act(transfer.socket ?? curl_socket_t(CURL_SOCKET_TIMEOUT), transfer.socket == nil ? 0 : CURL_CSELECT_IN)
+        }
+        finish(transfer, .cancelled)
     }
 
     // MARK: Watching for answers

@@ -54,6 +54,9 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     private var head = HeadCollector()
     /// The connection of an HTTP/1.1 transfer, which has it for itself; nil before libcurl uses it.
     private var connection: (socket: Int32, receivedBefore: Int64)?
+    /// The bytes that a transfer still takes before it stops, and the CPU time of the thread at
+    /// which it stops in any case. Nil for a transfer that runs.
+    private var rest: (bytes: Int64, deadline: Nanoseconds)?
     /// The bytes that arrived on the connection, once they are counted.
     private var countedBytes: Int64?
 
@@ -88,6 +91,10 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
             self.priority = priority
             loop.windows.changed(now: loop.now())
         }
+    }
+
+    func stop() {
+        loop.post { [loop] in loop.stop(self) }
     }
 
     func cancel() {
@@ -131,6 +138,13 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     var arrivedBytes: Int64 {
         guard let connection, let bytes = ReceivingConnection.receivedBytes(of: connection.socket) else { return bodyBytes }
         return bytes - connection.receivedBefore
+    }
+
+    /// Bounds the bytes that the transfer still takes to those that have arrived: in the kernel, in
+    /// libcurl and in TLS. A connection with other transfers does not show them.
+    func takeArrived(until deadline: Nanoseconds) {
+        let limit = OriginRequest.arrivedBytesLimit
+        rest = (connection == nil ? limit : min(limit, arrivedBytes - bodyBytes), deadline)
     }
 
     /// Counts the bytes that arrived on the connection, those in the kernel's buffer included.
@@ -259,21 +273,28 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
             decidedEnd = .failed(.malformed("a body without a head"))
             return Self.abort(bytes)
         }
+        if let rest, rest.bytes <= 0 || LoopTimes.threadTime() >= rest.deadline { return end(bytes) }
         switch receiver.bodyReceived(bytes) {
         case .taken:
             took(bytes.count)
             return bytes.count
+        case .pause where rest != nil:
+            return end(bytes)
         case .pause:
             isPaused = true
             loop.windows.changed(now: loop.now())
             return spool_curl_pause()
         case .enough:
             bodyBytes += Int64(bytes.count)
-            decidedEnd = .cancelled
-            // libcurl closes the connection next.
-            countReceived()
-            return Self.abort(bytes)
+            return end(bytes)
         }
+    }
+
+    private func end(_ bytes: UnsafeRawBufferPointer) -> Int {
+        decidedEnd = .cancelled
+        // libcurl closes the connection next.
+        countReceived()
+        return Self.abort(bytes)
     }
 
     /// The most bytes between two calls of `batchEnded`.
@@ -292,11 +313,12 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         bodyBytes += Int64(count)
         untoldBytes += count
         bytesOfTurn += count
+        rest?.bytes -= Int64(count)
         loop.tookBytes(self)
         guard isFirst || untoldBytes >= Self.batchBytes else { return loop.gotBytes(self) }
         tellBatch()
         let turnBytes = bodyBytes < Self.steadyBytes ? Self.turnBytes : Self.steadyTurnBytes
-        guard isFirst || bytesOfTurn >= turnBytes else { return }
+        guard isFirst || bytesOfTurn >= turnBytes, rest == nil else { return }
         // A reader waits for the first bytes, or another transfer for its turn.
         bytesOfTurn = 0
         loop.rest(self)

@@ -53,6 +53,11 @@ package struct CurlTransportOptions: Sendable {
     /// The size of the receive buffer of a transfer that begins while no other runs. 256 KiB take a
     /// tenth less CPU for each byte, and one such buffer is affordable.
     package var loneReceiveBufferBytes = 256 * 1024
+    /// The CPU time in which a transfer that stops takes the bytes that have arrived.
+    package var stopTime: Nanoseconds = .milliseconds(2)
+    /// The CPU time of one turn of the loop after which other transfers stop in the next turn.
+    /// Thousands of readers may leave at once, and the same loop serves those that stay.
+    package var stopTurnTime: Nanoseconds = .milliseconds(5)
     /// The value of `User-Agent` for requests without one.
     package var userAgent = "Spool"
     /// A file of certificates (PEM) to trust instead of the bundle of the system. The directory

@@ -54,6 +54,14 @@ final class CurlWindows {
         changed(now: now)
     }
 
+    /// Stops the origin of a transfer whose connection is closed after its last bytes were read.
+    /// Reading makes room, which the kernel would announce to the origin otherwise.
+    func closes(_ transfer: CurlTransfer, now: MonotonicInstant) {
+        guard let socket = transfer.socket else { return }
+        ReceivingConnection.boundWindow(of: socket, to: 1)
+        if transfers.removeValue(forKey: ObjectIdentifier(transfer)) != nil { changed(now: now) }
+    }
+
     /// Notes that a socket is about to be closed. Its number may be that of another file then.
     func closed(_ socket: Int32, now: MonotonicInstant) {
         bounded.remove(socket)
@@ -83,7 +91,7 @@ final class CurlWindows {
     ///
     /// - Parameter endedBytes: The bytes of the transfers that are over.
     func took(_ transfer: CurlTransfer, endedBytes: @autoclosure () -> Int64, now: MonotonicInstant) {
-        guard isSupported else { return }
+        guard transfers[ObjectIdentifier(transfer)] != nil else { return }
         if now >= nextMeasurement {
             nextMeasurement = now + ReceiveWindow.interval
             policy.received(transfers.values.reduce(endedBytes()) { $0 + $1.arrivedBytes }, now: now)

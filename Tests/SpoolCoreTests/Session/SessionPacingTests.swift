@@ -92,6 +92,46 @@ import Testing
         #expect(probe.cancelled == [fetch])
     }
 
+    @Test func `a fetch that ends keeps the bytes that have arrived already`() {
+        let (probe, reader, fetch) = running()
+        probe.stopsAtOnce = false
+        probe.body(fetch, 65_536)
+        probe.leave(reader)
+        probe.pass(.seconds(1))
+        #expect(probe.stopped == [fetch])
+        #expect(probe.body(fetch, 3 * 65_536) == 3 * 65_536)
+        probe.finish(fetch, .truncated(afterBytes: 4 * 65_536))
+        probe.store(fetch)
+        #expect(probe.stored == [ByteRange(0..<4 * 65_536)] && probe.machine.fetches == [])
+        #expect(probe.failures == [] && probe.machine.retryAt == nil)
+    }
+
+    @Test func `a reader that comes to the bytes of a fetch that ends requests what did not arrive`() {
+        let (probe, reader, fetch) = running()
+        probe.stopsAtOnce = false
+        probe.body(fetch, 65_536)
+        probe.leave(reader)
+        probe.pass(.seconds(1))
+        let next = probe.join(65_536)
+        #expect(probe.step(next) == .wait)
+        #expect(probe.starts.count == 1)
+        probe.body(fetch, 65_536)
+        #expect(probe.read(next) == 65_536)
+        probe.finish(fetch, .truncated(afterBytes: 2 * 65_536))
+        #expect(probe.starts.map(\.lower) == [0, 2 * 65_536])
+    }
+
+    @Test func `a fetch whose bytes are not stored ends without them`() {
+        let (probe, reader, fetch) = running()
+        probe.stopsAtOnce = false
+        probe.body(fetch, 65_536)
+        probe.leave(reader)
+        probe.pass(.seconds(1))
+        #expect(probe.stopped == [fetch])
+        probe.storeFails()
+        #expect(probe.body(fetch, 65_536) == 0)
+    }
+
     @Test func `a reader that comes within the linger takes the fetch over`() {
         let (probe, reader, fetch) = running()
         probe.body(fetch, 65_536)
@@ -209,7 +249,8 @@ import Testing
         let (probe, reader, fetch) = running { $0.readAheadBytes = MiB }
         probe.body(fetch, 10 * MiB)
         #expect(probe.machine.isIdle(fetch))
-        _ = probe.machine.preempt(fetch, now: probe.now)
+        #expect(probe.machine.preempt(fetch, now: probe.now) == [.stop(fetch)])
+        probe.finish(fetch, .truncated(afterBytes: 0))
         probe.store(fetch)
         #expect(probe.read(reader) == MiB)
         #expect(probe.starts.last == OriginAsk(MiB, nil, ifRange: "\"v1\""))

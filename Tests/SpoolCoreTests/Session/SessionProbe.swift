@@ -11,6 +11,8 @@ final class SessionProbe {
     /// The wall clock runs with the monotonic clock, starting 1000 s after 1970.
     var wallNow: Timestamp { Timestamp(nanoseconds: .seconds(1000) + now.nanoseconds) }
     var actions: [SessionAction] = []
+    /// Whether a transfer that stops has no byte left to offer, so that it ends at once.
+    var stopsAtOnce = true
     private var generations: Int64 = 0
 
     static let etag: HTTPFields = ["ETag": "\"v1\""]
@@ -30,7 +32,17 @@ final class SessionProbe {
     /// The origin requests so far, in order.
     var starts: [OriginAsk] { actions.compactMap { if case .start(_, let ask) = $0 { ask } else { nil } } }
     var startedIDs: [FetchID] { actions.compactMap { if case .start(let id, _) = $0 { id } else { nil } } }
-    var cancelled: [FetchID] { actions.compactMap { if case .cancel(let id) = $0 { id } else { nil } } }
+    /// The fetches that were ended before their transfer was, those included whose arrived bytes
+    /// are taken first.
+    var cancelled: [FetchID] {
+        actions.compactMap {
+            switch $0 {
+            case .cancel(let id), .stop(let id): id
+            default: nil
+            }
+        }
+    }
+    var stopped: [FetchID] { actions.compactMap { if case .stop(let id) = $0 { id } else { nil } } }
     var resumed: [FetchID] { actions.compactMap { if case .resume(let id) = $0 { id } else { nil } } }
     var woken: [ReaderID] { actions.compactMap { if case .wake(let id) = $0 { id } else { nil } } }
     var verifications: [ByteRange] { actions.compactMap { if case .verify(let range, _) = $0 { range } else { nil } } }
@@ -50,6 +62,8 @@ final class SessionProbe {
     private func take(_ new: [SessionAction], _ location: SourceLocation) -> [SessionAction] {
         actions += new
         #expect(machine.violations == [], sourceLocation: location)
+        guard stopsAtOnce else { return new }
+        for case .stop(let id) in new { take(machine.finished(id, error: .truncated(afterBytes: 0), now: now), location) }
         return new
     }
 

@@ -83,6 +83,7 @@ extension FetchState.Stage {
         case .requested(.bytes): "requested"
         case .requested(.validation): "validation"
         case .receiving: "receiving"
+        case .closing: "closing"
         case .draining: "draining"
         }
     }

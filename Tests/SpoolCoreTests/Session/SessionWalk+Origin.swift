@@ -108,6 +108,8 @@ extension SessionWalk {
 
     private mutating func advance(_ index: Int) {
         guard let answer = shells[index].answer else { return head(index) }
+        // Some of the bytes have arrived already, or none.
+        if shells[index].isStopping, chance(2) { return finish(index, breaks: true) }
         if shells[index].next >= answer.body.upperBound { return finish(index, breaks: false) }
         if !shells[index].isPaused { body(index) }
     }

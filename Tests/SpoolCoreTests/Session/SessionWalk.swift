@@ -45,6 +45,8 @@ struct SessionWalk {
         /// The next byte that the transport hands over.
         var next: Int64 = 0
         var isPaused = false
+        /// Whether the transfer ends once what has arrived is handed over.
+        var isStopping = false
         var isOver = false
         var segments: [(start: Int64, bytes: [UInt8])] = []
     }
@@ -153,6 +155,7 @@ struct SessionWalk {
                 shells.append(Shell(id: id, ask: ask))
             case .resume(let id): change(id) { $0.isPaused = false }
             case .cancel(let id): change(id) { $0.isOver = true }
+            case .stop(let id): change(id) { ($0.isStopping, $0.isPaused) = (true, false) }
             case .wake(let id): if let index = consumers.firstIndex(where: { $0.id == id }) { consumers[index].isAwake = true }
             case .discard(let ranges, let generation):
                 // A later fetch writes these bytes again.

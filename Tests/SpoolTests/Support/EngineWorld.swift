@@ -16,7 +16,7 @@ final class EngineWorld: Sendable {
 
     init(
         _ resources: [VirtualResource], store: any ResourceStore = MemoryStore(), time: any TimeSource = SystemTime(),
-        configuration change: (inout Configuration) -> Void = { _ in },
+        transport: (any Transport)? = nil, configuration change: (inout Configuration) -> Void = { _ in },
         script: @escaping OriginScript = { _, _ in .correct }
     ) throws {
         let random = SystemRandom()
@@ -26,7 +26,8 @@ final class EngineWorld: Sendable {
         configuration.events = [events]
         change(&configuration)
         let environment = CacheEnvironment(
-            time: time, random: random, transport: origin, control: lanes[0], indexLane: lanes[1], dataLanes: Array(lanes[2...3]),
+            time: time, random: random, transport: transport ?? origin, control: lanes[0], indexLane: lanes[1],
+            dataLanes: Array(lanes[2...3]),
             shutDown: { for lane in lanes { lane.shutdown() } })
         cache = try MediaCache(configuration: configuration, environment: environment, store: store)
     }

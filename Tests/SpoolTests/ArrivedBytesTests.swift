@@ -1,0 +1,58 @@
+#if os(Linux)
+import Spool
+import SpoolCore
+import SpoolOrigin
+import SpoolSystem
+import SpoolTestSupport
+import SpoolTesting
+import Testing
+
+/// Bytes that an origin sent and no reader took, over libcurl and a socket.
+@Suite(.timeLimit(.minutes(20)))
+struct ArrivedBytesTests {
+    private static let length: Int64 = 1 << 20
+    /// The bytes that the origin sends at once. They fit into the first window of a connection.
+    private static let sentBytes: Int64 = 110_000
+
+    /// Reads the beginning of a resource, leaves, and returns the bytes that are stored when the
+    /// fetch has ended.
+    private func leave(_ change: @escaping (inout Configuration) -> Void = { _ in }) async throws -> (ByteRangeSet, [String?]) {
+        let resource = VirtualResource(url: "/film.mp4", seed: 7, length: Self.length)
+        let origin = try RawOrigin([resource]) { _, ordinal in
+            ordinal == 0 ? .stall(afterBytes: Self.sentBytes, .correct) : .correct
+        }
+        defer { origin.stop() }
+        var options = CurlTransportOptions()
+        options.stopTime = .seconds(300)
+        let time = ManualTime(), url = origin.url(resource.url)
+        let world = try EngineWorld([resource], time: time, transport: CurlTransport(options: options)) { configuration in
+            configuration.fetching.readAheadBytes = 65_536
+            change(&configuration)
+        }
+        let key = try world.cache.key(for: url)
+        do {
+            let reader = try world.cache.reader(for: url)
+            #expect(try await reader.read(at: 0, count: 4096).count == 4096)
+            while origin.log.handedOver(url).bytes < Self.sentBytes { await Task.yield() }
+        }
+        time.advance(by: .seconds(1))
+        try await eventually("the fetch ended") { try await world.cache.status(of: key)?.fetches == 0 }
+        let stored = try await world.cache.status(of: key)?.stored ?? ByteRangeSet()
+        let rest = try await world.cache.reader(for: url).bytes()
+        #expect(rest == resource.content.bytes(at: 0, count: Int(Self.length)))
+        await world.cache.close()
+        return (stored, origin.log.entries.map(\.range))
+    }
+
+    @Test func `bytes that arrived before their reader left are not requested again`() async throws {
+        let (stored, requests) = try await leave()
+        #expect(stored == ByteRangeSet([ByteRange(lower: 0, upper: Self.sentBytes)]))
+        #expect(requests == ["bytes=0-", "bytes=\(Self.sentBytes)-"])
+    }
+
+    @Test func `bytes that arrived take no room from others`() async throws {
+        let (stored, _) = try await leave { $0.limits.quotaBytes = OriginRequest.arrivedBytesLimit - 1 }
+        #expect(stored.totalBytes < Self.sentBytes)
+    }
+}
+#endif
