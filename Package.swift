@@ -84,8 +84,10 @@ let avFoundation: [Target.Dependency] = []
 
 var targets: [Target] = [
     // Values
-    module("Rangeable", exclude: ["README.md"], []),
-    module("SpoolCore", ["Rangeable"]),
+    module("Intervals", []),
+    module("Rangeable", exclude: ["README.md"], ["Intervals"]),
+    module("SpoolCore", ["Intervals"]),
+    module("SpoolJSON", ["SpoolCore"]),
     module("SpoolMedia", ["SpoolCore"]),
 
     // System calls and threads
@@ -105,7 +107,7 @@ var targets: [Target] = [
         ["SpoolCore", "SpoolLibc", "SpoolMedia", "SpoolSystem", "SpoolStore", "SpoolManifests"] + defaultTransport),
 
     // Takes over the stores of other caches
-    module("SpoolAdoption", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "Spool"]),
+    module("SpoolAdoption", ["SpoolCore", "SpoolJSON", "SpoolLibc", "SpoolSystem", "SpoolStore", "Spool"]),
 
     // Servers that are asked before origins; for the program only
     module("SpoolTiers", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolManifests", "Spool"]),
@@ -118,17 +120,18 @@ var targets: [Target] = [
     // The pages, reports and commands of a program that runs the HTTP door; apps do without
     module(
         "SpoolDashboard", resources: [.embedInCode("Pages/Status")],
-        ["SpoolCore", "SpoolSystem", "SpoolServer", "SpoolStore", "SpoolManifests", "Spool", "SpoolAdoption", "SpoolProxy"]),
+        ["SpoolCore", "SpoolJSON", "SpoolSystem", "SpoolServer", "SpoolStore", "SpoolManifests", "Spool", "SpoolAdoption", "SpoolProxy"]),
 
     // The AVFoundation door
     module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool", "SpoolProxy"] + avFoundation),
 
-    // Fakes, simulator and contract suites; imports no test framework
+    // Fakes and contract suites for the tests of apps; imports no test framework
     module("SpoolTesting", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool"]),
 
-    // Cases, worlds and transports for our own tests; no product
+    // Cases, worlds, a simulator and transports for our own tests; no product
     module(
-        "SpoolTestSupport", path: "Tests/Support", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool", "SpoolTesting"]),
+        "SpoolTestSupport", path: "Tests/Support",
+        ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool", "SpoolTesting"]),
 
     // The cases for a real player and a real origin. A target of its own, because three hosts run
     // them: a program, a suite of tests, and an app that somebody makes for a device. It lies among
@@ -145,7 +148,7 @@ var targets: [Target] = [
         name: "SpoolCommand",
         dependencies: [
             "Spool", "SpoolTiers", "SpoolAdoption", "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin",
-            "SpoolStore", "SpoolCore", "SpoolLibc", "SpoolSystem",
+            "SpoolStore", "SpoolJSON", "SpoolCore", "SpoolLibc", "SpoolSystem",
         ],
         swiftSettings: settings),
 
@@ -154,13 +157,13 @@ var targets: [Target] = [
 
     // Tests
     tests("RangeableTests", ["Rangeable"]),
-    tests("SpoolCoreTests", ["SpoolCore", "Rangeable"]),
-    tests("SpoolMediaTests", ["SpoolMedia", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+    tests("SpoolCoreTests", ["SpoolCore", "SpoolJSON"]),
+    tests("SpoolMediaTests", ["SpoolMedia", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]),
     tests(
         "SpoolAdoptionTests",
-        ["SpoolAdoption", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+        ["SpoolAdoption", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]),
     tests("SpoolSystemTests", ["SpoolLibc", "SpoolSystem", "SpoolCore"]),
-    tests("SpoolStoreTests", ["SpoolLibc", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + sqlite),
+    tests("SpoolStoreTests", ["SpoolLibc", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"] + sqlite),
     tests(
         "SpoolOriginTests", ["SpoolLibc", "SpoolOrigin", "SpoolURLSession", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]),
     tests(
@@ -191,7 +194,9 @@ var targets: [Target] = [
             "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolLibc",
             "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting",
         ]),
-    tests("SpoolCommandTests", ["SpoolCommand", "SpoolTiers", "SpoolLibc", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+    tests(
+        "SpoolCommandTests",
+        ["SpoolCommand", "SpoolTiers", "SpoolLibc", "SpoolOrigin", "SpoolSystem", "SpoolJSON", "SpoolCore", "SpoolTesting"]),
     // Written as the tests of an app: they see the public declarations of the products only.
     .testTarget(
         name: "AppTests", dependencies: ["Rangeable", "Spool", "SpoolProxy", "SpoolTesting"], packageAccess: false,
@@ -223,7 +228,7 @@ targets += [
         path: "Tests/AVFoundationDouble",
         exclude: ["README.md"],
         swiftSettings: settings),
-    tests("AVFoundationDoubleTests", ["AVFoundation", "SpoolSystem", "SpoolCore", "SpoolTesting"]),
+    tests("AVFoundationDoubleTests", ["AVFoundation", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]),
     // They drive the double, so they cannot compile where AVFoundation is real.
     tests(
         "SpoolAVFoundationTests",
@@ -242,7 +247,7 @@ targets += [
         name: "SpoolBenchmarks",
         dependencies: [
             "Rangeable", "SpoolLibc", "CSpoolSystem", "SpoolAVFoundation", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore",
-            "SpoolTesting",
+            "SpoolTestSupport", "SpoolTesting",
         ] + avFoundation + cryptography,
         path: "Benchmarks",
         exclude: ["README.md", "thresholds.txt"],

@@ -7,6 +7,7 @@ import SpoolCore
 import SpoolLibc
 import SpoolStore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// One play of a made-up file from beginning to end, through the AVFoundation door, with the

@@ -1,6 +1,7 @@
 import Spool
 import SpoolAdoption
 import SpoolCore
+import SpoolJSON
 
 // Long-running commands: one request begins a job, and further requests follow it.
 

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolJSON
 import SpoolLibc
 import SpoolSystem
 

@@ -3,8 +3,10 @@ enum ModuleMap {
     /// The modules right below each module. A module may import every module that its arrows lead
     /// to, near or far.
     static let arrows: [String: Set<String>] = [
-        "Rangeable": [],
-        "SpoolCore": ["Rangeable"],
+        "Intervals": [],
+        "Rangeable": ["Intervals"],
+        "SpoolCore": ["Intervals"],
+        "SpoolJSON": ["SpoolCore"],
         "SpoolLibc": [],
         "SpoolSystem": ["SpoolCore", "SpoolLibc", "CSpoolSystem"],
         "SpoolStore": ["SpoolSystem", "CSQLite", "COpenSSL"],
@@ -15,7 +17,7 @@ enum ModuleMap {
         "SpoolMedia": ["SpoolCore"],
         "Spool": ["SpoolMedia", "SpoolStore", "SpoolOrigin", "SpoolURLSession", "SpoolManifests"],
         "SpoolTiers": ["Spool"],
-        "SpoolAdoption": ["Spool"],
+        "SpoolAdoption": ["Spool", "SpoolJSON"],
         "SpoolProxy": ["Spool", "SpoolServer"],
         "SpoolDashboard": ["SpoolProxy", "SpoolAdoption"],
         "SpoolAVFoundation": ["SpoolProxy", "AVFoundation"],
@@ -28,18 +30,20 @@ enum ModuleMap {
         "SpoolDeviceCheck": ["SpoolDeviceChecks"],
         "SpoolCommand": ["SpoolDashboard", "SpoolTiers"],
         "SpoolCrashTest": ["SpoolTestSupport"],
-        "SpoolBenchmarks": ["SpoolProxy", "SpoolAVFoundation", "SpoolTesting"],
+        "SpoolBenchmarks": ["Rangeable", "SpoolProxy", "SpoolAVFoundation", "SpoolTestSupport"],
     ]
 
     /// Modules that must not link Foundation, which keeps the program small.
     static let withoutFoundation: Set<String> = [
-        "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests", "SpoolMedia",
+        "Intervals", "Rangeable", "SpoolCore", "SpoolJSON", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer",
+        "SpoolManifests", "SpoolMedia",
     ]
 
     /// Modules that a simulation drives. They use calls and callbacks, and their clocks and
     /// randomness are injected.
     static let engine: Set<String> = [
-        "Rangeable", "SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer", "SpoolManifests", "SpoolMedia",
+        "Intervals", "Rangeable", "SpoolCore", "SpoolJSON", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer",
+        "SpoolManifests", "SpoolMedia",
         "SpoolTiers",
     ]
 

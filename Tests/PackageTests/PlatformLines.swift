@@ -5,7 +5,8 @@ enum PlatformLines {
         // One entry for each open `#if`: whether this branch counts, and whether one did before.
         var open: [(counts: Bool, hasCounted: Bool)] = []
         var count = 0
-        for line in file.lines {
+        // The text behind the last line end is no line.
+        for line in file.lines.dropLast() {
             let words = line.split(whereSeparator: \.isWhitespace)
             switch words.first {
             case "#if":

@@ -2,6 +2,7 @@ import Foundation
 import SpoolAdoption
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

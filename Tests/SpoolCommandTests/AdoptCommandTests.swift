@@ -1,4 +1,5 @@
 import Foundation
+import SpoolJSON
 import SpoolTesting
 import Testing
 

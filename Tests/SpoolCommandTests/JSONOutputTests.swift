@@ -1,5 +1,6 @@
 import Foundation
 import SpoolCore
+import SpoolJSON
 import SpoolTesting
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import SpoolCore
+import SpoolJSON
 import SpoolLibc
 import SpoolTesting
 import Testing

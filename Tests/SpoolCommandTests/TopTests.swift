@@ -1,6 +1,7 @@
 import Foundation
 import SpoolCommand
 import SpoolCore
+import SpoolJSON
 import SpoolTesting
 import Testing
 

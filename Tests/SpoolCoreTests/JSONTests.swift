@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolJSON
 import Testing
 
 /// The one reader and writer of JSON (RFC 8259).

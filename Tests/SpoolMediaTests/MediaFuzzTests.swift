@@ -2,6 +2,7 @@ import Foundation
 import SpoolCore
 import SpoolMedia
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -2,6 +2,7 @@
 import SpoolCore
 import SpoolOrigin
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

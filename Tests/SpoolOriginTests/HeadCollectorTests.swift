@@ -1,6 +1,7 @@
 import SpoolCore
 import SpoolOrigin
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

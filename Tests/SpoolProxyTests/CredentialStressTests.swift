@@ -3,6 +3,7 @@ import SpoolCore
 import SpoolOrigin
 import SpoolProxy
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

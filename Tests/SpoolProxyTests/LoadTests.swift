@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

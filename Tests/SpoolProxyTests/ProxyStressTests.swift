@@ -2,6 +2,7 @@ import Spool
 import SpoolProxy
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import SpoolCore
 import SpoolStore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

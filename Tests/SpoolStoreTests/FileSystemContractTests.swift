@@ -1,4 +1,5 @@
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -2,6 +2,7 @@ import SpoolCore
 import SpoolLibc
 import SpoolStore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -1,5 +1,6 @@
 import SpoolLibc
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -1,3 +1,5 @@
+public import Intervals
+
 /// One end of an element's interval.
 ///
 /// Boundaries are in the order of coordinates. At one coordinate openings come first, in the order

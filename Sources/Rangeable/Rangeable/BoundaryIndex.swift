@@ -1,3 +1,5 @@
+public import Intervals
+
 /// The ends of the intervals of all elements, in the order of the RFC's transitions. Queries by
 /// coordinate and by range read them.
 ///

@@ -1,3 +1,5 @@
+public import Intervals
+
 // Operations on two containers: element by element, each as a set of coordinates (Rangeable RFC v2,
 // §6.10–6.13).
 //

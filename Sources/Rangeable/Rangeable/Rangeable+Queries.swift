@@ -1,3 +1,5 @@
+public import Intervals
+
 // Queries by element, by coordinate and by range of coordinates.
 
 extension Rangeable {

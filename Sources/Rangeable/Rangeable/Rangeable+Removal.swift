@@ -1,3 +1,5 @@
+public import Intervals
+
 // Removal makes elements inactive. An element without any coordinate is removed at once (Rangeable
 // RFC v2, §4.10), and comes last if it is inserted again.
 

@@ -1,3 +1,5 @@
+public import Intervals
+
 /// A container of elements, each of which is active at a set of integer coordinates, as the
 /// Rangeable RFC v2 defines it.
 ///

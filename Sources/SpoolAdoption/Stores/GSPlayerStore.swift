@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolJSON
 
 /// The store of GSPlayer: a sparse file for each URL, and its index beside it.
 ///

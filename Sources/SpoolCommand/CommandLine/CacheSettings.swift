@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolDashboard
+import SpoolJSON
 import SpoolLibc
 import SpoolStore
 import SpoolSystem

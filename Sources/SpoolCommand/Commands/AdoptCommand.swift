@@ -1,6 +1,7 @@
 import Spool
 import SpoolAdoption
 import SpoolCore
+import SpoolJSON
 import SpoolLibc
 import SpoolSystem
 

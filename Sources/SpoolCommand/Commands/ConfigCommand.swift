@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolJSON
 
 /// `spool config`: prints each setting with its source.
 struct ConfigCommand: Command {

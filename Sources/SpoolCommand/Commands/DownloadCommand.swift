@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolJSON
 import SpoolManifests
 import SpoolSystem
 

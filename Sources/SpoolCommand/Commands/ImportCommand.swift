@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolJSON
 import SpoolSystem
 
 /// `spool import`: stores a file as a resource.

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolJSON
 import SpoolSystem
 
 /// `spool limits`: shows and sets the limits of a store.

@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolDashboard
+import SpoolJSON
 
 /// `spool ls`: lists the stored resources.
 struct ListCommand: Command {

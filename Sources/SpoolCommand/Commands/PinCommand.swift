@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolJSON
 
 /// `spool pin`: protects resources from eviction.
 struct PinCommand: Command {

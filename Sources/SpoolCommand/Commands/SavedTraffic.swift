@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolDashboard
+import SpoolJSON
 
 /// The bytes that a store saved, by day: the text and the JSON of `spool stat` without a URL.
 struct SavedTraffic {

@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolDashboard
+import SpoolJSON
 import SpoolSystem
 
 /// `spool stat`: shows the metadata and stored ranges of one resource, or what the cache saved.

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolJSON
 import SpoolSystem
 
 /// `spool top`: shows the activity of a running server, live.

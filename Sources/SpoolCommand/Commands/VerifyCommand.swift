@@ -1,6 +1,7 @@
 import Spool
 import SpoolCore
 import SpoolDashboard
+import SpoolJSON
 
 /// `spool verify`: reads the stored bytes and compares them with their checksums.
 struct VerifyCommand: Command {

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolJSON
 
 /// A result of `spool doctor`.
 package struct Finding: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolJSON
 import SpoolSystem
 
 /// A message of a command on standard error: a line for people, or one JSON object (docs/json.md).

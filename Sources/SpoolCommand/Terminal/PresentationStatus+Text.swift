@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolJSON
 
 /// The presentations of a listing, and the resources that they stand for.
 struct PresentationGroups {

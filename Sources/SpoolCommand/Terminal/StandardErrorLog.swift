@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolJSON
 import SpoolLibc
 import SpoolProxy
 import SpoolSystem

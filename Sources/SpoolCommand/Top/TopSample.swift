@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolJSON
 
 /// The state of a server at one moment, as `/_spool/api/status` returns it.
 package struct TopSample: Equatable, Sendable {

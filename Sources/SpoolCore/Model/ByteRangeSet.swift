@@ -1,4 +1,4 @@
-private import Rangeable
+private import Intervals
 
 /// A set of byte offsets, stored as sorted ranges that neither overlap nor touch.
 ///
@@ -36,10 +36,10 @@ public struct ByteRangeSet: Hashable, Sendable {
     }
 
     /// The number of ranges.
-    public var rangeCount: Int { members.intervalCount }
+    package var rangeCount: Int { members.intervalCount }
 
     /// The offset after the last byte, or nil if the set is empty.
-    public var upperBound: Int64? { members.max.map { $0 + 1 } }
+    package var upperBound: Int64? { members.max.map { $0 + 1 } }
 
     // MARK: Changes
 
@@ -50,10 +50,10 @@ public struct ByteRangeSet: Hashable, Sendable {
     public mutating func remove(_ range: ByteRange) { members.remove(range.interval) }
 
     /// Adds the bytes of `other`.
-    public mutating func formUnion(_ other: ByteRangeSet) { members.formUnion(other.members) }
+    package mutating func formUnion(_ other: ByteRangeSet) { members.formUnion(other.members) }
 
     /// Removes the bytes of `other`.
-    public mutating func subtract(_ other: ByteRangeSet) { members.subtract(other.members) }
+    package mutating func subtract(_ other: ByteRangeSet) { members.subtract(other.members) }
 
     // MARK: Combining sets
 
@@ -85,19 +85,19 @@ public struct ByteRangeSet: Hashable, Sendable {
 
     /// The first part of `range` that is not in the set, or nil if the whole range is.
     /// - Complexity: O(log *n*).
-    public func firstGap(in range: ByteRange) -> ByteRange? { members.firstGap(in: range.interval).map(ByteRange.init) }
+    package func firstGap(in range: ByteRange) -> ByteRange? { members.firstGap(in: range.interval).map(ByteRange.init) }
 
     /// The run of member bytes that begins exactly at `offset`, clipped to `limit`.
     /// - Returns: nil if `offset` is not a member, or if `limit` is not after it.
     /// - Complexity: O(log *n*).
-    public func prefix(from offset: Int64, upTo limit: Int64) -> ByteRange? {
+    package func prefix(from offset: Int64, upTo limit: Int64) -> ByteRange? {
         members.prefix(from: offset, upTo: limit).flatMap(ByteRange.init)
     }
 
     /// The first run of members at or after `offset`, clipped on its left to `offset`.
     /// - Returns: Nil without one.
     /// - Complexity: O(log *n*).
-    public func firstRange(atOrAfter offset: Int64) -> ByteRange? {
+    package func firstRange(atOrAfter offset: Int64) -> ByteRange? {
         members.firstInterval(atOrAfter: offset).map(ByteRange.init)
     }
 }

@@ -2,7 +2,7 @@
 
 extension Comparable {
     /// Whether it is below the bound. Without a bound, every value is.
-    func isBelow(_ bound: Self?) -> Bool {
+    package func isBelow(_ bound: Self?) -> Bool {
         guard let bound else { return true }
         return self < bound
     }

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolJSON
 import SpoolSystem
 
 /// The commands that take time. One request begins a job; further ones show it, pause it or stop it.

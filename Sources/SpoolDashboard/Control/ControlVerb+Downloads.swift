@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolJSON
 import SpoolManifests
 
 // The commands on the list of downloads, which has an asynchronous interface only.

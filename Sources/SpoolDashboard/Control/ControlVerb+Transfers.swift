@@ -1,6 +1,7 @@
 import Spool
 import SpoolAdoption
 import SpoolCore
+import SpoolJSON
 import SpoolSystem
 
 // The commands that take time, and those on the jobs that they begin.

@@ -1,5 +1,6 @@
 package import Spool
 package import SpoolCore
+package import SpoolJSON
 
 // The JSON of a resource: one for `spool ls --json`, `/_spool/api/resources` and the page. Programs
 // read its members, which docs/json.md lists. Times are in seconds since 1970.

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolJSON
 import SpoolServer
 import SpoolSystem
 

@@ -1,5 +1,6 @@
 import Foundation
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// Derives texts from a corpus by small changes, from a seed.

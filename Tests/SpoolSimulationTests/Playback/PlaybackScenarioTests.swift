@@ -1,4 +1,5 @@
 #if os(Linux)
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

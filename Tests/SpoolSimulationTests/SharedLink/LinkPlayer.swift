@@ -2,6 +2,7 @@ import Spool
 import SpoolCore
 import SpoolStore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// A player with a buffer, which plays at the rate of its media and seeks now and then. It measures

@@ -1,6 +1,7 @@
 import SpoolCore
 import SpoolOrigin
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// An origin behind one link. The link sends chunks of the open transfers in turn, at one rate for

@@ -7,25 +7,25 @@
 ///
 /// A *probe* denotes a position: it is an entry that begins at that position and need not be in the
 /// tree.
-@usableFromInline struct SortedTree<Entry: TreeEntry> {
-    @usableFromInline var root = Node()
+@usableFromInline package struct SortedTree<Entry: TreeEntry> {
+    @usableFromInline package var root = Node()
     /// The number of entries.
-    @usableFromInline var count = 0
+    @usableFromInline package var count = 0
 
-    @inlinable init() {}
+    @inlinable package init() {}
 
     /// The first entry; nil in an empty tree.
     /// - Complexity: O(log *n*).
-    @inlinable var first: Entry? { root.first }
+    @inlinable package var first: Entry? { root.first }
 
     /// The digest of all entries, which sorts as the last of them; nil in an empty tree.
     ///
     /// Where a digest contains only the order, this is the last entry itself.
-    @inlinable var lastDigest: Entry? { root.entries.last }
+    @inlinable package var lastDigest: Entry? { root.entries.last }
 
     /// The first entry that does not precede `probe`.
     /// - Complexity: O(log *n*).
-    @inlinable func first(notBefore probe: Entry) -> Entry? {
+    @inlinable package func first(notBefore probe: Entry) -> Entry? {
         root.first(notBefore: probe)
     }
 
@@ -34,7 +34,7 @@
     ///
     /// `body` may remove entries, and may leave at most two more than there were, in order.
     /// - Complexity: O(log *n*) besides `body`.
-    @inlinable mutating func edit<Result>(
+    @inlinable package mutating func edit<Result>(
         notBefore probe: Entry, _ body: (inout [Entry], Int) -> Result
     ) -> Result {
         var growth = 0, isSettled = false
@@ -50,7 +50,7 @@
 
     /// Inserts an entry that is not in the tree.
     /// - Complexity: O(log *n*).
-    @inlinable mutating func insert(_ entry: Entry) {
+    @inlinable package mutating func insert(_ entry: Entry) {
         root.insert(entry, nil)
         count += 1
         if root.entries.count > Entry.nodeCapacity { root.settleAsRoot() }
@@ -59,7 +59,7 @@
     /// Inserts two entries that are not in the tree. The first precedes the second. One search
     /// suffices where they lie close to each other.
     /// - Complexity: O(log *n*).
-    @inlinable mutating func insert(_ first: Entry, _ second: Entry) {
+    @inlinable package mutating func insert(_ first: Entry, _ second: Entry) {
         let tookBoth = root.insert(first, second)
         count += tookBoth ? 2 : 1
         if root.entries.count > Entry.nodeCapacity { root.settleAsRoot() }
@@ -68,7 +68,7 @@
 
     /// Removes an entry that is in the tree.
     /// - Complexity: O(log *n*).
-    @inlinable mutating func remove(_ entry: Entry) {
+    @inlinable package mutating func remove(_ entry: Entry) {
         edit(notBefore: entry) { leaf, index in
             assert(leaf[index] == entry, "an entry to remove is not there")
             leaf.remove(at: index)
@@ -77,7 +77,7 @@
 }
 
 /// An element of a ``SortedTree``.
-@usableFromInline protocol TreeEntry: Equatable {
+@usableFromInline package protocol TreeEntry: Equatable {
     /// The most entries of a leaf, and the most children of an inner node.
     static var nodeCapacity: Int { get }
 
@@ -95,14 +95,14 @@
 extension TreeEntry {
     /// The size of a node whose entries came in order: nearly full, with room so that the next
     /// insertion in between does not split it.
-    @inlinable static var nodeFilling: Int { nodeCapacity - nodeCapacity / 8 }
+    @inlinable package static var nodeFilling: Int { nodeCapacity - nodeCapacity / 8 }
 
     /// The most entries that a node ever has, because a change may add two before the node is
     /// split.
     ///
     /// For the capacities in use this is a power of two. An array that doubles as it grows then
     /// ends with exactly this room.
-    @inlinable static var nodeRoom: Int { nodeCapacity + 2 }
+    @inlinable package static var nodeRoom: Int { nodeCapacity + 2 }
 }
 
 // MARK: - Walking
@@ -110,17 +110,17 @@ extension TreeEntry {
 extension SortedTree: Sequence {
     /// Walks a leaf, then searches for the next one from the root. A walk thus makes one search for
     /// each leaf.
-    @usableFromInline struct Iterator: IteratorProtocol {
-        @usableFromInline let root: Node
-        @usableFromInline var leaf: [Entry]
-        @usableFromInline var index = 0
+    @usableFromInline package struct Iterator: IteratorProtocol {
+        @usableFromInline package let root: Node
+        @usableFromInline package var leaf: [Entry]
+        @usableFromInline package var index = 0
 
-        @inlinable init(_ root: Node) {
+        @inlinable package init(_ root: Node) {
             self.root = root
             leaf = root.firstLeaf
         }
 
-        @inlinable mutating func next() -> Entry? {
+        @inlinable package mutating func next() -> Entry? {
             if index == leaf.count, !root.isLeaf, let last = leaf.last {
                 (leaf, index) = root.withLeaf(notBefore: { !last.precedes($0) }) { ($0, $1) }
             }
@@ -130,14 +130,14 @@ extension SortedTree: Sequence {
         }
     }
 
-    @inlinable func makeIterator() -> Iterator { Iterator(root) }
+    @inlinable package func makeIterator() -> Iterator { Iterator(root) }
 
     /// Calls `body` with each entry from the first that does not precede `probe` on, until `body`
     /// returns false.
     ///
     /// Suits short walks. An iterator's own references to nodes would make such a walk half as long
     /// again.
-    @inlinable func walk(notBefore probe: Entry, _ body: (Entry) -> Bool) {
+    @inlinable package func walk(notBefore probe: Entry, _ body: (Entry) -> Bool) {
         var last = root.withLeaf(notBefore: { $0.precedes(probe) }) { Self.walk($0, from: $1, body) }
         while !root.isLeaf, let entry = last {
             last = root.withLeaf(notBefore: { !entry.precedes($0) }) { Self.walk($0, from: $1, body) }
@@ -147,7 +147,7 @@ extension SortedTree: Sequence {
     /// Calls `body` with the entries of one leaf.
     /// - Returns: the last entry of the leaf if `body` received it and returned true; otherwise
     ///   nil.
-    @inline(__always) @inlinable static func walk(_ leaf: [Entry], from first: Int, _ body: (Entry) -> Bool) -> Entry? {
+    @inline(__always) @inlinable package static func walk(_ leaf: [Entry], from first: Int, _ body: (Entry) -> Bool) -> Entry? {
         var index = first
         while index < leaf.count {
             guard body(leaf[index]) else { return nil }
@@ -156,7 +156,7 @@ extension SortedTree: Sequence {
         return first < index ? leaf[index - 1] : nil
     }
 
-    @inlinable var underestimatedCount: Int { count }
+    @inlinable package var underestimatedCount: Int { count }
 }
 
 // MARK: - Comparing
@@ -164,7 +164,7 @@ extension SortedTree: Sequence {
 extension SortedTree: Equatable {
     /// Whether both trees have the same entries. Their distribution over nodes depends only on how
     /// a tree came about, and is ignored.
-    @inlinable static func == (a: SortedTree, b: SortedTree) -> Bool {
+    @inlinable package static func == (a: SortedTree, b: SortedTree) -> Bool {
         a.count == b.count && a.elementsEqual(b)
     }
 }

@@ -1,4 +1,5 @@
 import SpoolSystem
+import SpoolTesting
 
 /// Collects the ways in which a file system differs from its contract.
 struct FileSystemTrial {

@@ -54,7 +54,7 @@ extension IntervalSet {
     /// Inserts `interval` if it touches no other interval. A separate query would cost a second
     /// search.
     /// - Returns: whether it was inserted.
-    @inlinable mutating func insertIfApart(_ interval: ClosedRange<Bound>) -> Bool {
+    @inlinable package mutating func insertIfApart(_ interval: ClosedRange<Bound>) -> Bool {
         let near = interval.widened
         return tree.edit(notBefore: near) { leaf, first in
             guard leaf.run(from: first, through: near.upperBound).isEmpty else { return false }

@@ -82,14 +82,14 @@ public struct IntervalSet<Bound: FixedWidthInteger & Sendable>: Sendable {
 }
 
 extension ClosedRange: TreeEntry where Bound: FixedWidthInteger {
-    @inlinable static var nodeCapacity: Int { 126 }
+    @inlinable package static var nodeCapacity: Int { 126 }
 
-    @inlinable func precedes(_ other: ClosedRange) -> Bool { upperBound < other.lowerBound }
+    @inlinable package func precedes(_ other: ClosedRange) -> Bool { upperBound < other.lowerBound }
 
     /// Returns the last interval. Intervals of a set are disjoint, so it begins last and ends last.
-    @inlinable static func digest(of intervals: [ClosedRange]) -> ClosedRange { intervals[intervals.count - 1] }
+    @inlinable package static func digest(of intervals: [ClosedRange]) -> ClosedRange { intervals[intervals.count - 1] }
 
-    @inlinable func absorbing(_ interval: ClosedRange) -> ClosedRange { precedes(interval) ? interval : self }
+    @inlinable package func absorbing(_ interval: ClosedRange) -> ClosedRange { precedes(interval) ? interval : self }
 }
 
 extension ClosedRange where Bound: FixedWidthInteger {
@@ -102,7 +102,7 @@ extension ClosedRange where Bound: FixedWidthInteger {
 
     /// The interval with the elements beside it. An interval that touches this one has one of them.
     /// There is no element beyond the extremes of the type.
-    @inlinable var widened: ClosedRange {
+    @inlinable package var widened: ClosedRange {
         ClosedRange(
             uncheckedBounds: (
                 lowerBound == .min ? .min : lowerBound - 1,
@@ -111,7 +111,7 @@ extension ClosedRange where Bound: FixedWidthInteger {
     }
 
     /// The smallest interval that contains both.
-    @inlinable func hull(_ other: ClosedRange) -> ClosedRange {
+    @inlinable package func hull(_ other: ClosedRange) -> ClosedRange {
         ClosedRange(uncheckedBounds: (Swift.min(lowerBound, other.lowerBound), Swift.max(upperBound, other.upperBound)))
     }
 }

@@ -1,3 +1,4 @@
+import SpoolCommand
 import SpoolCore
 import Testing
 

@@ -74,7 +74,7 @@ extension IntervalSet {
     }
 
     /// The intervals that share an element with `interval`, in order and whole.
-    @inlinable func members(overlapping interval: ClosedRange<Bound>) -> [ClosedRange<Bound>] {
+    @inlinable package func members(overlapping interval: ClosedRange<Bound>) -> [ClosedRange<Bound>] {
         var result: [ClosedRange<Bound>] = []
         tree.walk(notBefore: interval) { member in
             guard member.lowerBound <= interval.upperBound else { return false }

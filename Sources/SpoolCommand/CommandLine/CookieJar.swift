@@ -1,3 +1,5 @@
+package import SpoolCore
+
 /// The cookies that a user supplies, and the selection of those that belong to a request (RFC 6265
 /// §5.4).
 ///

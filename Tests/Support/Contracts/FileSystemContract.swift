@@ -1,5 +1,6 @@
 import SpoolLibc
 package import SpoolSystem
+package import SpoolTesting
 
 /// The rules of a file system that the store relies on. Every implementation passes them.
 package enum FileSystemContract {

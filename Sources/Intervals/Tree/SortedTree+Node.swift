@@ -5,18 +5,18 @@
 // therefore O(log n).
 
 extension SortedTree {
-    @usableFromInline struct Node {
+    @usableFromInline package struct Node {
         /// The entries of a leaf; in an inner node, the digests of the children, one for each.
-        @usableFromInline var entries: [Entry]
+        @usableFromInline package var entries: [Entry]
         /// The children; empty in a leaf.
-        @usableFromInline var children: [Node]
+        @usableFromInline package var children: [Node]
 
-        @inlinable init(entries: [Entry] = [], children: [Node] = []) {
+        @inlinable package init(entries: [Entry] = [], children: [Node] = []) {
             self.entries = entries
             self.children = children
         }
 
-        @inlinable var isLeaf: Bool { children.isEmpty }
+        @inlinable package var isLeaf: Bool { children.isEmpty }
     }
 }
 
@@ -27,7 +27,7 @@ extension SortedTree.Node {
     ///
     /// Looks at every eighth entry, then at eight single ones. None of these loads depends on
     /// another, unlike the steps of a binary search, and the processor mispredicts twice at most.
-    @inline(__always) @inlinable func count(_ isBefore: (Entry) -> Bool) -> Int {
+    @inline(__always) @inlinable package func count(_ isBefore: (Entry) -> Bool) -> Int {
         let count = entries.count
         var index = 0
         while index &+ 8 <= count && isBefore(entries[index &+ 7]) { index &+= 8 }
@@ -35,9 +35,9 @@ extension SortedTree.Node {
         return index
     }
 
-    @inlinable var first: Entry? { isLeaf ? entries.first : children[0].first }
+    @inlinable package var first: Entry? { isLeaf ? entries.first : children[0].first }
 
-    @inlinable var firstLeaf: [Entry] { isLeaf ? entries : children[0].firstLeaf }
+    @inlinable package var firstLeaf: [Entry] { isLeaf ? entries : children[0].firstLeaf }
 
     /// Calls `body` with the leaf that contains the first entry for which `isBefore` is false, and
     /// with the index of that entry. Without such an entry, passes the last leaf and its end.
@@ -45,7 +45,7 @@ extension SortedTree.Node {
     /// Descends by pointers. An array would return its elements with their references counted, and
     /// each count waits for memory that may be far away. `self` keeps all nodes below it alive and
     /// unchanged.
-    @inline(__always) @inlinable func withLeaf<Result>(
+    @inline(__always) @inlinable package func withLeaf<Result>(
         notBefore isBefore: (Entry) -> Bool, _ body: ([Entry], Int) -> Result
     ) -> Result {
         withUnsafePointer(to: self) { root in
@@ -60,7 +60,7 @@ extension SortedTree.Node {
         }
     }
 
-    @inlinable func first(notBefore probe: Entry) -> Entry? {
+    @inlinable package func first(notBefore probe: Entry) -> Entry? {
         withLeaf(notBefore: { $0.precedes(probe) }) { $1 < $0.count ? $0[$1] : nil }
     }
 
@@ -71,7 +71,7 @@ extension SortedTree.Node {
     /// The node may exceed its capacity afterwards. Digests on the way absorb the entries, so that
     /// no node is read as a whole.
     /// - Returns: whether `next` was inserted.
-    @inlinable @discardableResult mutating func insert(_ entry: Entry, _ next: Entry?) -> Bool {
+    @inlinable @discardableResult package mutating func insert(_ entry: Entry, _ next: Entry?) -> Bool {
         let index = count { $0.precedes(entry) }
         if isLeaf {
             entries.insert(entry, at: index)
@@ -96,7 +96,7 @@ extension SortedTree.Node {
     /// nodes on the way.
     /// - Parameter isSettled: false on return if the digest or the number of entries of this node
     ///   may have changed.
-    @inlinable mutating func edit<Result>(
+    @inlinable package mutating func edit<Result>(
         notBefore probe: Entry, _ isSettled: inout Bool, _ body: (inout [Entry], Int) -> Result
     ) -> Result {
         let index = count { $0.precedes(probe) }
@@ -116,7 +116,7 @@ extension SortedTree.Node {
     /// - Parameter keepsFull: whether a child that is split stays nearly full, because more entries
     ///   will come after it than within it.
     /// - Returns: whether this node has not changed.
-    @inlinable mutating func settle(_ index: Int, keepsFull: Bool) -> Bool {
+    @inlinable package mutating func settle(_ index: Int, keepsFull: Bool) -> Bool {
         let size = children[index].entries.count
         if size > Entry.nodeCapacity {
             insert(children[index].split(keepsFull: keepsFull), at: index + 1)
@@ -130,13 +130,13 @@ extension SortedTree.Node {
         return false
     }
 
-    @inlinable mutating func insert(_ child: Self, at index: Int) {
+    @inlinable package mutating func insert(_ child: Self, at index: Int) {
         entries.insert(Entry.digest(of: child.entries), at: index)
         children.insert(child, at: index)
     }
 
     /// Splits the node, and returns its end: half of it, or with `keepsFull` only a small part.
-    @inlinable mutating func split(keepsFull: Bool) -> Self {
+    @inlinable package mutating func split(keepsFull: Bool) -> Self {
         let cut = keepsFull ? Entry.nodeFilling : entries.count / 2
         var rest = Self(children: isLeaf ? [] : Array(children[cut...]))
         rest.entries.reserveCapacity(Entry.nodeRoom)
@@ -148,7 +148,7 @@ extension SortedTree.Node {
 
     /// Merges the child at `index` and its neighbours where they are small, and removes it if it is
     /// empty.
-    @inlinable mutating func gather(around index: Int) {
+    @inlinable package mutating func gather(around index: Int) {
         if children[index].entries.isEmpty {
             entries.remove(at: index)
             children.remove(at: index)
@@ -160,7 +160,7 @@ extension SortedTree.Node {
     }
 
     /// Merges the children at `index` and `index + 1` if together they fill at most half of one.
-    @inlinable mutating func mergeIfSmall(_ index: Int) {
+    @inlinable package mutating func mergeIfSmall(_ index: Int) {
         guard index >= 0, index + 1 < children.count else { return }
         guard children[index].entries.count + children[index + 1].entries.count <= Entry.nodeCapacity / 2 else { return }
         entries.remove(at: index)
@@ -172,7 +172,7 @@ extension SortedTree.Node {
 
     /// Adds a level when the root exceeds its capacity, and removes levels that lead to a single
     /// child.
-    @inlinable mutating func settleAsRoot() {
+    @inlinable package mutating func settleAsRoot() {
         if entries.count > Entry.nodeCapacity {
             let right = split(keepsFull: false)
             let left = self
@@ -191,7 +191,7 @@ extension SortedTree.Node: Sendable where Entry: Sendable {}
 extension SortedTree {
     /// Creates a tree of `entries`, which are in order.
     /// - Complexity: O(*n*).
-    @inlinable init(ascending entries: [Entry]) {
+    @inlinable package init(ascending entries: [Entry]) {
         count = entries.count
         root = Node(entries: entries)
         while root.entries.count > Entry.nodeCapacity {
@@ -203,7 +203,7 @@ extension SortedTree {
 
 extension SortedTree.Node {
     /// Divides the node into several, none of which exceeds the capacity.
-    @inlinable func cut() -> [Self] {
+    @inlinable package func cut() -> [Self] {
         stride(from: 0, to: entries.count, by: Entry.nodeFilling).map { start in
             let part = start..<Swift.min(start + Entry.nodeFilling, entries.count)
             return Self(entries: Array(entries[part]), children: isLeaf ? [] : Array(children[part]))
@@ -216,7 +216,7 @@ extension SortedTree.Node {
 extension SortedTree {
     /// Traps unless the tree is in shape. For tests.
     /// - Complexity: O(*n*).
-    @usableFromInline func checkInvariants() {
+    @usableFromInline package func checkInvariants() {
         precondition(count == reduce(0) { count, _ in count + 1 }, "the count is wrong")
         precondition(root.children.count != 1, "the root leads to one child only")
         _ = root.checkedDepth(isRoot: true)

@@ -1,3 +1,5 @@
+package import SpoolCore
+
 /// The bounds of a JSON text that is read.
 package struct JSONLimits: Sendable {
     /// The deepest nesting. The default is far above the four levels of a server's answers.

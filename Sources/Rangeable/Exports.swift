@@ -1,0 +1,2 @@
+// Who imports `Rangeable` gets both containers.
+@_exported public import Intervals
