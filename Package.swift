@@ -199,7 +199,7 @@ var targets: [Target] = [
         ["SpoolCommand", "SpoolTiers", "SpoolLibc", "SpoolOrigin", "SpoolSystem", "SpoolJSON", "SpoolCore", "SpoolTesting"]),
     // Written as the tests of an app: they see the public declarations of the products only.
     .testTarget(
-        name: "AppTests", dependencies: ["Rangeable", "Spool", "SpoolProxy", "SpoolTesting"], packageAccess: false,
+        name: "AppTests", dependencies: ["Rangeable", "Spool", "SpoolStore", "SpoolOrigin", "SpoolProxy", "SpoolTesting"], packageAccess: false,
         swiftSettings: settings),
     tests("DeviceCheckTests", ["SpoolDeviceChecks"]),
     tests("PackageTests", []),
@@ -258,6 +258,9 @@ targets += [
 var products: [Product] = [
     .library(name: "Rangeable", targets: ["Rangeable"]),
     .library(name: "Spool", targets: ["Spool"]),
+    // For whoever writes a store or a transport; `Spool` exports what other apps need of them.
+    .library(name: "SpoolStore", targets: ["SpoolStore"]),
+    .library(name: "SpoolOrigin", targets: ["SpoolOrigin"]),
     .library(name: "SpoolProxy", targets: ["SpoolProxy"]),
     .library(name: "SpoolAdoption", targets: ["SpoolAdoption"]),
     .library(name: "SpoolTesting", targets: ["SpoolTesting"]),

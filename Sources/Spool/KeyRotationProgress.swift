@@ -15,5 +15,5 @@ public struct KeyRotationProgress: Hashable, Sendable {
     public var waitingResources = 0
 
     /// Creates a progress of zero.
-    public init() {}
+    package init() {}
 }

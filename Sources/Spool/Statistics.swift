@@ -18,7 +18,7 @@ public struct Statistics: Hashable, Sendable {
     public var readers: Int64 = 0
 
     /// Creates counts of zero.
-    public init() {}
+    package init() {}
 
     /// The share of the bytes that readers got from the store, from 0 to 1; 0 before any.
     public var hitRatio: Double {

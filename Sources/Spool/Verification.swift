@@ -18,7 +18,7 @@ public struct Verification: Hashable, Sendable {
     public var isRepaired = false
 
     /// Creates a result without any bytes.
-    public init(key: ResourceKey, url: String) {
+    package init(key: ResourceKey, url: String) {
         self.key = key
         self.url = url
     }

@@ -18,11 +18,11 @@ public struct CachingAssetFactory: Sendable {
     /// The cache that the assets read.
     public let cache: MediaCache
     /// The URL scheme that makes AVFoundation ask the loader.
-    public let customScheme: String
+    package let customScheme: String
     /// The schemes that are cached, in lower case. Any other becomes a plain asset.
-    public let supportedSchemes: Set<String>
+    package let supportedSchemes: Set<String>
     /// The rules that make keys of URLs.
-    public let keyPolicy: KeyPolicy
+    package let keyPolicy: KeyPolicy
     /// The options with which assets read: how far ahead, only stored bytes, without storing, the
     /// content transform, the patience with the origin. The options and headers of an asset take
     /// precedence. A playlist, whose parts go through the proxy, uses none of them.
@@ -110,7 +110,7 @@ public struct CachingAssetFactory: Sendable {
     ///
     /// Since iOS 17 a URL with a malformed scheme is nil. Code that does not check would play
     /// uncached without a message.
-    public static func isCustomScheme(_ scheme: String) -> Bool {
+    package static func isCustomScheme(_ scheme: String) -> Bool {
         let bytes = Array(scheme.utf8)
         func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
         guard let first = bytes.first, isLetter(first) else { return false }

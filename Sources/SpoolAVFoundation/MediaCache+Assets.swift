@@ -32,10 +32,5 @@ extension MediaCache {
     ) -> AVPlayerItem {
         CachingAssetFactory(cache: self).playerItem(for: url, key: key, headers: headers, options: options)
     }
-
-    /// Returns whether URLs with this scheme are cached. Others become plain assets.
-    public func isSchemeSupported(_ url: URL) -> Bool {
-        CachingAssetFactory(cache: self).isSchemeSupported(url)
-    }
 }
 #endif

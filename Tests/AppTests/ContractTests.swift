@@ -1,4 +1,6 @@
 import Spool
+import SpoolOrigin
+import SpoolStore
 import SpoolTesting
 import Testing
 

@@ -1,9 +1,10 @@
 """Lists the public API of modules from their symbol graphs, one declaration a line.
 
-    api.py GRAPHS PRODUCT=MODULE,MODULE... --into DIRECTORY      writes DIRECTORY/PRODUCT.txt for each product
-    api.py GRAPHS PRODUCT=MODULE,MODULE... --check DIRECTORY     prints the differences, and exits with 1 if there are any
+    api.py GRAPHS PRODUCT... --into DIRECTORY      writes DIRECTORY/PRODUCT.txt for each product
+    api.py GRAPHS PRODUCT... --check DIRECTORY     prints the differences, and exits with 1 if there are any
 
-GRAPHS is the directory that `swift symbolgraph-extract` filled.
+GRAPHS is the directory that `swift symbolgraph-extract` filled. A list has the module of the product, and what its Exports.swift exports
+of modules that are not listed whole as another of the products: a module, or single types of one.
 """
 
 import difflib
@@ -22,14 +23,29 @@ def declaration(symbol):
     return re.sub(r"\s+", " ", text).strip()
 
 
-def lines(graphs, module):
-    """The lines of a module, with the declarations that it adds to types of other modules."""
+EXPORT = re.compile(r"^@_exported public import (?:\w+ )?(\w+)(?:\.(\w+))?$", re.M)
+
+
+def exports(product):
+    """The modules that a product exports, each with the names of its exported types, or None for all."""
+    path = os.path.join("Sources", product, "Exports.swift")
+    if not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        found = {}
+        for module, name in EXPORT.findall(file.read()):
+            found[module] = found.get(module, set()) | {name} if name else None
+    return found
+
+
+def lines(graphs, module, types=None):
+    """The lines of a module or of some of its types, with the declarations that it adds to types of other modules."""
     found, names, conformances = set(), {}, {}
     for path in sorted(glob.glob(os.path.join(graphs, module + ".symbols.json")) + glob.glob(os.path.join(graphs, module + "@*.symbols.json"))):
         with open(path) as file:
             graph = json.load(file)
         for symbol in graph["symbols"]:
-            if symbol["accessLevel"] not in ("public", "open"):
+            if symbol["accessLevel"] not in ("public", "open") or types is not None and symbol["pathComponents"][0] not in types:
                 continue
             names[symbol["identifier"]["precise"]] = ".".join(symbol["pathComponents"])
             owner = ".".join(symbol["pathComponents"][:-1])
@@ -44,11 +60,12 @@ def lines(graphs, module):
     return sorted(found)
 
 
-def listing(graphs, product, modules):
+def listing(graphs, product, products):
     """The text of a product's file."""
     parts = [HEADER.format(product=product)]
-    for module in modules:
-        parts.append(f"\n## {module}\n\n" + "".join(line + "\n" for line in lines(graphs, module)))
+    for module, types in {product: None, **exports(product)}.items():
+        if module == product or types is not None or module not in products:
+            parts.append(f"\n## {module}\n\n" + "".join(line + "\n" for line in lines(graphs, module, types)))
     return "".join(parts)
 
 
@@ -56,9 +73,9 @@ def main(arguments):
     if len(arguments) < 4 or arguments[-2] not in ("--into", "--check"):
         sys.exit(__doc__)
     graphs, directory, differs = arguments[0], arguments[-1], False
-    for item in arguments[1:-2]:
-        product, _, modules = item.partition("=")
-        text = listing(graphs, product, modules.split(","))
+    products = arguments[1:-2]
+    for product in products:
+        text = listing(graphs, product, products)
         path = os.path.join(directory, product + ".txt")
         if arguments[-2] == "--into":
             with open(path, "w") as file:

@@ -20,13 +20,13 @@ public struct Rollout: Hashable, Sendable {
     }
 
     /// The part of the users whose players use the cache, from 0 to 1.
-    public var fraction: Double
+    package var fraction: Double
     /// The part of the users that stands for all others in a comparison, from 0 to 1.
-    public var control: Double
+    package var control: Double
     /// A text that each experiment has for itself, so that two experiments have different users.
-    public var salt: String
+    package var salt: String
     /// The identity of the user or the installation. Spool keeps it in this value alone.
-    public var unit: String
+    package var unit: String
 
     /// Creates a rollout.
     public init(fraction: Double, control: Double = 0, salt: String, unit: String) {

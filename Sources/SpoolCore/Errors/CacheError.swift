@@ -7,7 +7,7 @@ public struct CacheError: Error, Sendable {
         /// The name of the code.
         public let rawValue: String
         /// Creates a code with this name.
-        public init(_ rawValue: String) { self.rawValue = rawValue }
+        package init(_ rawValue: String) { self.rawValue = rawValue }
         /// The name of the code.
         public var description: String { rawValue }
 

@@ -9,7 +9,7 @@ public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
     package private(set) var isBeyondLimit = false
 
     /// Creates an error.
-    public init(offset: Int, expected: String) {
+    package init(offset: Int, expected: String) {
         self.offset = offset
         self.expected = expected
     }

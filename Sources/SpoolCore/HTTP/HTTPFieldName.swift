@@ -1,8 +1,8 @@
 extension HTTPFields {
     /// The name of a field. Names compare without regard to case (RFC 9110 §5.1).
     ///
-    /// The names that Spool reads and writes are constants of this type, such as ``contentRange``,
-    /// so that the compiler finds a misspelt one.
+    /// The names that apps need most are constants of this type, such as ``contentRange``, so that
+    /// the compiler finds a misspelt one. Any other is a literal: `fields["X-Token"]`.
     public struct Name: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
         /// The name as it is written to a message.
         public let text: String
@@ -28,105 +28,105 @@ extension HTTPFields.Name {
     /// `Accept` (RFC 9110 §12.5.1).
     public static var accept: Self { "Accept" }
     /// `Accept-Encoding` (RFC 9110 §12.5.3).
-    public static var acceptEncoding: Self { "Accept-Encoding" }
+    package static var acceptEncoding: Self { "Accept-Encoding" }
     /// `Accept-Language` (RFC 9110 §12.5.4).
     public static var acceptLanguage: Self { "Accept-Language" }
     /// `Accept-Ranges` (RFC 9110 §14.3).
-    public static var acceptRanges: Self { "Accept-Ranges" }
+    package static var acceptRanges: Self { "Accept-Ranges" }
     /// `Access-Control-Allow-Origin` (Fetch §3.3.3).
-    public static var accessControlAllowOrigin: Self { "Access-Control-Allow-Origin" }
+    package static var accessControlAllowOrigin: Self { "Access-Control-Allow-Origin" }
     /// `Age` (RFC 9111 §5.1).
-    public static var age: Self { "Age" }
+    package static var age: Self { "Age" }
     /// `Authorization` (RFC 9110 §11.6.2).
     public static var authorization: Self { "Authorization" }
     /// `Cache-Control` (RFC 9111 §5.2).
     public static var cacheControl: Self { "Cache-Control" }
     /// `Cache-Status` (RFC 9211).
-    public static var cacheStatus: Self { "Cache-Status" }
+    package static var cacheStatus: Self { "Cache-Status" }
     /// `CDN-Cache-Control` (RFC 9213).
-    public static var cdnCacheControl: Self { "CDN-Cache-Control" }
+    package static var cdnCacheControl: Self { "CDN-Cache-Control" }
     /// `Connection` (RFC 9110 §7.6.1).
-    public static var connection: Self { "Connection" }
+    package static var connection: Self { "Connection" }
     /// `Content-Digest` (RFC 9530 §2).
-    public static var contentDigest: Self { "Content-Digest" }
+    package static var contentDigest: Self { "Content-Digest" }
     /// `Content-Encoding` (RFC 9110 §8.4).
-    public static var contentEncoding: Self { "Content-Encoding" }
+    package static var contentEncoding: Self { "Content-Encoding" }
     /// `Content-Length` (RFC 9110 §8.6).
     public static var contentLength: Self { "Content-Length" }
     /// `Content-Location` (RFC 9110 §8.7).
-    public static var contentLocation: Self { "Content-Location" }
+    package static var contentLocation: Self { "Content-Location" }
     /// `Content-MD5` (RFC 1864).
-    public static var contentMD5: Self { "Content-MD5" }
+    package static var contentMD5: Self { "Content-MD5" }
     /// `Content-Range` (RFC 9110 §14.4).
     public static var contentRange: Self { "Content-Range" }
     /// `Content-Security-Policy` (Content Security Policy §3.1).
-    public static var contentSecurityPolicy: Self { "Content-Security-Policy" }
+    package static var contentSecurityPolicy: Self { "Content-Security-Policy" }
     /// `Content-Type` (RFC 9110 §8.3).
     public static var contentType: Self { "Content-Type" }
     /// `Cookie` (RFC 6265 §4.2).
     public static var cookie: Self { "Cookie" }
     /// `Date` (RFC 9110 §6.6.1).
-    public static var date: Self { "Date" }
+    package static var date: Self { "Date" }
     /// `Digest` (RFC 3230).
-    public static var digest: Self { "Digest" }
+    package static var digest: Self { "Digest" }
     /// `ETag` (RFC 9110 §8.8.3).
     public static var entityTag: Self { "ETag" }
     /// `Expect` (RFC 9110 §10.1.1).
-    public static var expect: Self { "Expect" }
+    package static var expect: Self { "Expect" }
     /// `Expires` (RFC 9111 §5.3).
-    public static var expires: Self { "Expires" }
+    package static var expires: Self { "Expires" }
     /// `Host` (RFC 9110 §7.2).
-    public static var host: Self { "Host" }
+    package static var host: Self { "Host" }
     /// `Forwarded` (RFC 7239 §4).
     package static var forwarded: Self { "Forwarded" }
     /// `If-Modified-Since` (RFC 9110 §13.1.3).
-    public static var ifModifiedSince: Self { "If-Modified-Since" }
+    package static var ifModifiedSince: Self { "If-Modified-Since" }
     /// `If-None-Match` (RFC 9110 §13.1.2).
-    public static var ifNoneMatch: Self { "If-None-Match" }
+    package static var ifNoneMatch: Self { "If-None-Match" }
     /// `If-Range` (RFC 9110 §13.1.5).
-    public static var ifRange: Self { "If-Range" }
+    package static var ifRange: Self { "If-Range" }
     /// `Keep-Alive` (RFC 2068 §19.7.1).
-    public static var keepAlive: Self { "Keep-Alive" }
+    package static var keepAlive: Self { "Keep-Alive" }
     /// `Last-Modified` (RFC 9110 §8.8.2).
     public static var lastModified: Self { "Last-Modified" }
     /// `Location` (RFC 9110 §10.2.2).
     public static var location: Self { "Location" }
     /// `Origin` (RFC 6454 §7).
-    public static var origin: Self { "Origin" }
+    package static var origin: Self { "Origin" }
     /// `Pragma` (RFC 9111 §5.4).
-    public static var pragma: Self { "Pragma" }
+    package static var pragma: Self { "Pragma" }
     /// `Proxy-Status` (RFC 9209).
-    public static var proxyStatus: Self { "Proxy-Status" }
+    package static var proxyStatus: Self { "Proxy-Status" }
     /// `Range` (RFC 9110 §14.2).
     public static var range: Self { "Range" }
     /// `Referer` (RFC 9110 §10.1.3).
     public static var referer: Self { "Referer" }
     /// `Referrer-Policy` (Referrer Policy §4.1).
-    public static var referrerPolicy: Self { "Referrer-Policy" }
+    package static var referrerPolicy: Self { "Referrer-Policy" }
     /// `Repr-Digest` (RFC 9530 §3).
-    public static var reprDigest: Self { "Repr-Digest" }
+    package static var reprDigest: Self { "Repr-Digest" }
     /// `Retry-After` (RFC 9110 §10.2.3).
-    public static var retryAfter: Self { "Retry-After" }
+    package static var retryAfter: Self { "Retry-After" }
     /// `Sec-Fetch-Dest` (Fetch Metadata §2.1).
-    public static var secFetchDest: Self { "Sec-Fetch-Dest" }
+    package static var secFetchDest: Self { "Sec-Fetch-Dest" }
     /// `Sec-Fetch-Site` (Fetch Metadata §2.3).
-    public static var secFetchSite: Self { "Sec-Fetch-Site" }
+    package static var secFetchSite: Self { "Sec-Fetch-Site" }
     /// `Set-Cookie` (RFC 6265 §4.1).
-    public static var setCookie: Self { "Set-Cookie" }
+    package static var setCookie: Self { "Set-Cookie" }
     /// `Transfer-Encoding` (RFC 9112 §6.1).
-    public static var transferEncoding: Self { "Transfer-Encoding" }
+    package static var transferEncoding: Self { "Transfer-Encoding" }
     /// `Upgrade` (RFC 9110 §7.8).
-    public static var upgrade: Self { "Upgrade" }
+    package static var upgrade: Self { "Upgrade" }
     /// `User-Agent` (RFC 9110 §10.1.5).
     public static var userAgent: Self { "User-Agent" }
     /// `Vary` (RFC 9110 §12.5.5).
-    public static var vary: Self { "Vary" }
+    package static var vary: Self { "Vary" }
     /// `Via` (RFC 9110 §7.6.3).
-    public static var via: Self { "Via" }
+    package static var via: Self { "Via" }
     /// `WWW-Authenticate` (RFC 9110 §11.6.1).
-    public static var wwwAuthenticate: Self { "WWW-Authenticate" }
+    package static var wwwAuthenticate: Self { "WWW-Authenticate" }
     /// `X-Content-Type-Options` (Fetch §3.6).
-    public static var xContentTypeOptions: Self { "X-Content-Type-Options" }
+    package static var xContentTypeOptions: Self { "X-Content-Type-Options" }
     /// `X-Forwarded-For`, the clients of proxies, the first proxy's client first.
     package static var xForwardedFor: Self { "X-Forwarded-For" }
     /// `X-Forwarded-Host`, the authority that the first proxy was asked by.

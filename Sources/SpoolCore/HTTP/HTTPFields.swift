@@ -18,7 +18,7 @@ public struct HTTPFields: Hashable, Sendable {
         public init(_ name: Name, _ value: String) { self.init(name: name.text, value: value) }
 
         /// Returns whether the line has this name.
-        public func isNamed(_ name: Name) -> Bool { self.name.equalsIgnoringCase(name.text) }
+        package func isNamed(_ name: Name) -> Bool { self.name.equalsIgnoringCase(name.text) }
     }
 
     /// The field lines in the order in which they came.
@@ -32,7 +32,7 @@ public struct HTTPFields: Hashable, Sendable {
     /// The first value of the field `name`, or nil when it is absent.
     ///
     /// Setting replaces every line of that name by one; setting nil removes them.
-    public subscript(name: String) -> String? {
+    package subscript(name: String) -> String? {
         get { lines.first { $0.name.equalsIgnoringCase(name) }?.value }
         set {
             lines.removeAll { $0.name.equalsIgnoringCase(name) }

@@ -6,7 +6,7 @@ public struct ByteRange: Hashable, Sendable {
     ///
     /// Parsers of fields and all doors clamp larger numbers to this one. A sum of a few offsets
     /// therefore fits into `Int64`.
-    public static var maximumOffset: Int64 { 1 << 60 }
+    package static var maximumOffset: Int64 { 1 << 60 }
 
     /// The offset of the first byte.
     public let lowerBound: Int64
@@ -67,7 +67,7 @@ public struct ByteRange: Hashable, Sendable {
     }
 
     /// Whether the two ranges share a byte.
-    public func overlaps(_ other: ByteRange) -> Bool {
+    package func overlaps(_ other: ByteRange) -> Bool {
         lowerBound < other.upperBound && other.lowerBound < upperBound
     }
 

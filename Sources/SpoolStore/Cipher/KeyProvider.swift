@@ -25,9 +25,9 @@ public struct KeyParameters: Hashable, Sendable {
     public static let defaultIterations = 600_000
     /// The maximum number of iterations that is accepted. The number is read from disk, and a
     /// damaged one must not hang the thread that opens the store.
-    public static let iterationLimit = 50_000_000
+    package static let iterationLimit = 50_000_000
     /// The size of the salt, in bytes.
-    public static let saltBytes = 16
+    package static let saltBytes = 16
 
     /// Creates parameters from a salt and a number of iterations.
     public init(salt: [UInt8], iterations: Int = defaultIterations) {
