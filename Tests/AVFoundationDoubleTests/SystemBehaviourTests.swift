@@ -1,6 +1,7 @@
 import AVFoundation
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import Spool
+import SpoolStore
 import SpoolTesting
 import Testing
 

@@ -1,5 +1,6 @@
 import AVFoundation
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// A loader with a delegate in a simulated world.

@@ -1,6 +1,7 @@
 import AVFoundation
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// A simulated player, one delegate, and an app that acts at certain times, all on virtual time.

@@ -1,6 +1,7 @@
 import AVFoundation
 import SpoolCore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 
 /// Answers loading requests from a virtual resource, in chunks over time, correctly or with one
