@@ -2,6 +2,7 @@ import Spool
 import SpoolCore
 import SpoolStore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

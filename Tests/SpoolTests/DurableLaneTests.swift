@@ -3,6 +3,7 @@ import SpoolCore
 import SpoolLibc
 import SpoolStore
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 

@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 
