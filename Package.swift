@@ -199,8 +199,8 @@ var targets: [Target] = [
         ["SpoolCommand", "SpoolTiers", "SpoolLibc", "SpoolOrigin", "SpoolSystem", "SpoolJSON", "SpoolCore", "SpoolTesting"]),
     // Written as the tests of an app: they see the public declarations of the products only.
     .testTarget(
-        name: "AppTests", dependencies: ["Rangeable", "Spool", "SpoolStore", "SpoolOrigin", "SpoolProxy", "SpoolTesting"], packageAccess: false,
-        swiftSettings: settings),
+        name: "AppTests", dependencies: ["Rangeable", "Spool", "SpoolStore", "SpoolOrigin", "SpoolProxy", "SpoolTesting"],
+        packageAccess: false, swiftSettings: settings),
     tests("DeviceCheckTests", ["SpoolDeviceChecks"]),
     tests("PackageTests", []),
 ]
