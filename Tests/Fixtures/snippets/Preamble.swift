@@ -2,6 +2,7 @@ import AVFoundation
 import Foundation
 import Spool
 import SpoolAVFoundation
+import SpoolOrigin
 import SpoolProxy
 import SpoolTesting
 
