@@ -6,9 +6,10 @@ public struct ProxyOptions: Sendable {
     public var host = "127.0.0.1"
     /// The port, or 0 for a free one.
     public var port: UInt16 = 0
-    /// The first path segment that every request must have, or nil for none. It is required for an
-    /// address that is not loopback.
-    public var token: String?
+    /// The first path segment that every request must have. The default is 128 random bits, so that
+    /// no other program on the device can read through the proxy. With nil there is none, which
+    /// only an address of loopback permits.
+    public var token: String? = SystemRandom().word()
     /// The site that the proxy stands in for (`https://example.com`), or nil for the URL forms of a
     /// general proxy.
     public var fixedOrigin: String?

@@ -43,6 +43,7 @@ import Testing
         #expect(throws: CacheError.self) {
             var options = ProxyOptions()
             options.host = "0.0.0.0"
+            options.token = nil
             _ = try ProxyServer(cache: world.cache, options: options)
         }
     }

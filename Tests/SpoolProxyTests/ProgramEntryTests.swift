@@ -49,7 +49,7 @@ import Testing
 
     @Test func `a log line contains no secret of programs`() throws {
         var options = ProxyOptions()
-        options.programToken = "secret"
+        (options.token, options.programToken) = (nil, "secret")
         let logged = try ProxyTargetRules(options).logged("/_spool/program/secret/?url=https%3A%2F%2Forigin.example%2Fx.m3u8%3Fk%3D1")
         #expect(logged == "https://origin.example/x.m3u8")
     }

@@ -37,6 +37,20 @@ import Testing
         try world.proxy.start()
     }
 
+    @Test func `each proxy of an app has a random token of its own, unless the app asks for none`() throws {
+        let world = try ProxyWorld()
+        defer { world.stop() }
+        let addresses = try (0..<2).map { _ in
+            let proxy = try ProxyServer(cache: world.cache)
+            try proxy.start()
+            defer { proxy.stop() }
+            return try #require(proxy.baseURL)
+        }
+        let tokens = addresses.map { $0.split(separator: "/").last ?? "" }
+        #expect(tokens[0].count >= 16 && tokens[1].count >= 16 && tokens[0] != tokens[1])
+        #expect(world.proxy.baseURL == "http://127.0.0.1:\(world.port)/")
+    }
+
     @Test func `stopping ends answers under way`() throws {
         let film = VirtualResource.film(length: 1 << 20)
         let world = try ProxyWorld([film])

@@ -5,6 +5,7 @@ import Testing
 @Suite struct `Proxy targets` {
     private func rules(_ change: (inout ProxyOptions) -> Void = { _ in }) throws -> ProxyTargetRules {
         var options = ProxyOptions()
+        options.token = nil
         change(&options)
         return try ProxyTargetRules(options)
     }

@@ -133,14 +133,6 @@ struct ProxySettings {
         return FrontProxies(hops: hops, named: named)
     }
 
-    /// Returns options for a proxy that serves one player: a free port, and a path that cannot be
-    /// guessed.
-    static func own(token: String) -> ProxyOptions {
-        var options = ProxyOptions()
-        options.token = token
-        return options
-    }
-
     /// Returns 128 random bits in hexadecimal.
     static func randomToken() -> String {
         let random = SystemRandom()

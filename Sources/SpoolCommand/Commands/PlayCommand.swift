@@ -94,7 +94,7 @@ struct PlayCommand: Command {
     }
 
     func run() async throws -> ExitCode {
-        var options = ProxySettings.own(token: ProxySettings.randomToken())
+        var options = ProxyOptions()
         let token = ProxySettings.randomToken()
         options.programToken = token
         let trouble = Trouble()

@@ -184,6 +184,7 @@ private final class Zeros: BodySource {
     @Test func `targets lead only to http and https, and never to a page without its token`() throws {
         let fuzzer = try Fuzzer("urls", "requests", rounds: 4000)
         var options = ProxyOptions()
+        options.token = nil
         let open = try ProxyTargetRules(options)
         options.token = "s3cret"
         let locked = try ProxyTargetRules(options)

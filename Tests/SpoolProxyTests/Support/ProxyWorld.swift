@@ -71,6 +71,7 @@ final class ProxyWorld: Sendable {
             }
         cache = try MediaCache(configuration: configuration, environment: environment, store: store)
         var proxyOptions = ProxyOptions()
+        proxyOptions.token = nil
         options(&proxyOptions)
         var dashboardOptions = DashboardOptions()
         changeDashboard(&dashboardOptions)
