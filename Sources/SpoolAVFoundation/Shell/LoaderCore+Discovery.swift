@@ -120,7 +120,7 @@ extension LoaderCore {
             return discoveryFailed(CacheError(OriginError.representationChanged, key: source.key))
         }
         if told == nil, let stored = cache.storedNow(of: source.key) { report.begins(with: stored) }
-        told = version
+        if !isEnded { stage = .told(version) }
         if let kind = identifier.flatMap(MediaKind.ofIdentifier) { door.learn(fileExtension: kind.fileExtension, of: source.key) }
         // The reader stays until the requests have their readers, so that these join the fetch that
         // it began.
@@ -134,7 +134,7 @@ extension LoaderCore {
         guard source.storesOpenEndedBodies, !OpenEndedBody.isLive(representation), let place = source.proxyRoute?() else {
             return fallBack(.unknownLength)
         }
-        if redirectPlace == nil { redirectPlace = place }
+        if case .asked = stage { stage = .redirected(place) }
         fallBack(.openEnded)
     }
 

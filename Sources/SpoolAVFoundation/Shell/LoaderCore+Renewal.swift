@@ -12,10 +12,14 @@ struct Renewal {
     /// fresh URLs refuses the user.
     static let maxInARow = 2
 
-    /// Whether the app makes a URL at the moment.
-    var isRunning = false
+    /// The requests of AVFoundation for a renewal, while the app makes a URL. Nil at any other
+    /// time.
+    var waiting: [AVAssetResourceLoadingRequest]?
     /// The number of renewals since the last byte.
     var count = 0
+
+    /// Whether the app makes a URL at the moment.
+    var isRunning: Bool { waiting != nil }
 
     mutating func bytesCame() { count = 0 }
 }
@@ -36,20 +40,21 @@ extension LoaderCore {
     /// Handles AVFoundation's request for a renewal, at the date that it got.
     func renewalRequested(_ request: AVAssetResourceLoadingRequest) {
         guard source.renewal != nil, !isEnded else { return requested(request) }
-        waitingForRenewal.append(request)
         if !renewal.isRunning { renew() }
+        renewal.waiting?.append(request)
     }
 
     private func renew() {
         guard let renew = source.renewal else { return }
-        renewal.isRunning = true
+        renewal.waiting = []
         renew(source.presentURL) { [weak self, mailbox] result in
             mailbox.post { [weak self] in self?.renewed(result) }
         }
     }
 
     private func renewed(_ result: Result<RenewedURL, any Error>) {
-        renewal.isRunning = false
+        let waiting = renewal.waiting ?? []
+        renewal.waiting = nil
         switch result {
         case .success(let renewed):
             source.presentURL = renewed.url
@@ -59,8 +64,6 @@ extension LoaderCore {
             renewal.count = Renewal.maxInARow
             report.note(CacheError(.originStatus, "no fresh URL: \(error)", key: source.key))
         }
-        let waiting = waitingForRenewal
-        waitingForRenewal = []
         for request in waiting { requested(request) }
         perform(machine.released(now: now))
     }

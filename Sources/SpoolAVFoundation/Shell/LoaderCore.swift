@@ -25,26 +25,18 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     var machine: LoadingRequestStateMachine
     var requests: [LoadingRequestID: AVAssetResourceLoadingRequest] = [:]
     var readers: [LoadingFeedID: FeedReader] = [:]
+    /// What the player got. It begins with `.new`, and each state leads to later ones only.
+    var stage = Stage.new
+    /// The reader of the discovery, in the stage `.asked` alone.
     var discovery: Discovery?
-    /// The version whose information the player got. From then on the player gets bytes of this
-    /// version or an error.
-    var told: ToldVersion?
     var wantedPriority = LoadingPriority.playing
-    var isEnded = false
-    /// Whether the player has made a request.
-    private var hasBegun = false
     /// The number of bytes that were delivered to requests.
     var deliveredBytes: Int64 = 0
-    /// Whether the store is suspended, or about to be. Readers wait.
+    /// Whether the store is suspended, or about to be, which may happen in every stage. Readers
+    /// wait.
     var isHeld = false
-    /// The place to which the player was sent, for as long as the asset lives.
-    var redirectPlace: ProxyRoute?
-    /// Whether a request was redirected.
-    private var hasRedirected = false
     /// The renewal of the URL in progress, if any, and the number of renewals since the last byte.
     var renewal = Renewal()
-    /// The requests of AVFoundation for a renewal, until there is a fresh URL.
-    var waitingForRenewal: [AVAssetResourceLoadingRequest] = []
     private var timer: SpoolSystem.Timer?
     private var timerDeadline: MonotonicInstant?
 
@@ -62,6 +54,26 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         machine.mayFallBack = source.original.afterRedirect
     }
 
+    /// The stages of an asset, by what its player got.
+    enum Stage {
+        /// The player has made no request.
+        case new
+        /// The player waits for the information.
+        case asked
+        /// The player got the information about this version. From now on it gets bytes of this
+        /// version or an error.
+        case told(ToldVersion)
+        /// The player was sent to this place, and each later request is, for as long as the asset
+        /// lives.
+        case redirected(ProxyRoute)
+        /// The asset is gone.
+        case ended
+    }
+
+    /// The version whose information the player got, or nil.
+    var told: ToldVersion? { if case .told(let version) = stage { version } else { nil } }
+    var isEnded: Bool { if case .ended = stage { true } else { false } }
+
     var now: MonotonicInstant { cache.environment.time.now }
 
     // MARK: From AVFoundation
@@ -72,8 +84,10 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         if wantedPriority == .parked { prioritized(.playing) }
         let ask = LoadingAsk(request)
         source.notePlayer(request.request)
-        if !hasBegun { door.assetBegan() }
-        hasBegun = true
+        if case .new = stage {
+            stage = .asked
+            door.assetBegan()
+        }
         log.trace("asks \(ask)")
         // An asset whose first request comes while the store is suspended waits like the others.
         if door.isHeld { hold() }
@@ -87,7 +101,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
 
     /// Requests are matched by identity, because every request of an asset has the same URL.
     func cancelled(_ request: AVAssetResourceLoadingRequest) {
-        waitingForRenewal.removeAll { $0 === request }
+        renewal.waiting?.removeAll { $0 === request }
         guard let id = requests.first(where: { $0.value === request })?.key else { return }
         log.trace("cancels request \(id.rawValue)")
         requests[id] = nil
@@ -98,12 +112,12 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
 
     /// Ends every request, and releases the readers at once, because the asset is gone.
     func end() {
-        isEnded = true
+        stage = .ended
         leaveDiscovery(explicitly: true)
-        for request in waitingForRenewal where !request.isCancelled && !request.isFinished {
+        for request in renewal.waiting ?? [] where !request.isCancelled && !request.isFinished {
             request.finishLoading(with: playerError(LoadingFailure.released.error))
         }
-        waitingForRenewal = []
+        renewal.waiting = nil
         perform(machine.end(.released))
         // The body may be complete now.
         if door.fallback(of: source.key) == .openEnded { door.forgetOpenEndedIfComplete(source.key, in: cache) }
@@ -145,6 +159,8 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     func tryAgainSoon() {
         mailbox.post { [self] in tryAgain() }
     }
+
+    func loads(_ key: ResourceKey) -> Bool { source.key == key }
 
     func holdSoon(_ done: @escaping @Sendable () -> Void) {
         mailbox.post { [self] in
@@ -230,13 +246,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     /// Redirects the player, which works only for HTTP and HTTPS, and only before the player got
     /// information.
     private func redirect(_ id: LoadingRequestID, _ reason: FallbackReason) {
-        // Each place at the proxy ends with its visit, so several requests share one.
-        let place = redirectPlace ?? source.redirectTarget(reason)
-        if !hasRedirected, reason != .openEnded {
-            cache.record(.degradedToPassthrough(source.key, reason: "the player loads the original: \(reason.words)"))
-        }
-        (redirectPlace, hasRedirected) = (place, true)
-        let target = place.url
+        let target = place(for: reason).url
         // The error that led here says more.
         if case .trouble(let code) = reason, report.lastError?.code == code {} else { report.note(reason.error(source.key)) }
         end(id) { request in
@@ -248,6 +258,16 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
                 headerFields: [HTTPFields.Name.location.text: target.absoluteString])
             request.finishLoading()
         }
+    }
+
+    /// Returns the place for a redirect. Each place at the proxy ends with its visit, so several
+    /// requests share one.
+    private func place(for reason: FallbackReason) -> ProxyRoute {
+        if case .redirected(let place) = stage { return place }
+        let place = source.redirectTarget(reason)
+        if !isEnded { stage = .redirected(place) }
+        cache.record(.degradedToPassthrough(source.key, reason: "the player loads the original: \(reason.words)"))
+        return place
     }
 
     // MARK: Time
