@@ -18,15 +18,12 @@ import SwiftUI
     let songs: [Song]
 
     private let player: CachingQueuePlayer
-    private let lifecycle: AppLifecycle
     private var following: [Task<Void, Never>] = []
     private var progressTask: Task<Void, Never>?
 
     init(songs: [Song], cache: MediaCache) {
         self.songs = songs
         player = cache.queuePlayer(items: songs.map { cache.playerItem(for: $0.id) })
-        // Makes everything durable before the system suspends the app, and resumes loading afterwards.
-        lifecycle = cache.followAppLifecycle()
         following = [
             Task { [weak self, player] in
                 for await state in player.playback.states { self?.state = state }

@@ -21,7 +21,6 @@ import SwiftUI
     private let cache: MediaCache
     private let player = AVPlayer()
     private let observer: PlaybackObserver
-    private let lifecycle: AppLifecycle
     private var downloads: [URL: Task<Void, Never>] = [:]
     private var following: Task<Void, Never>?
 
@@ -29,7 +28,6 @@ import SwiftUI
         self.episodes = episodes
         self.cache = cache
         observer = PlaybackObserver(player: player)
-        lifecycle = cache.followAppLifecycle()
         following = Task { [weak self, observer] in
             for await state in observer.states { self?.state = state }
         }

@@ -100,10 +100,7 @@ public struct CachingAssetFactory: Sendable {
         self.keyPolicy = keyPolicy ?? cache.configuration.freshness.keyPolicy
         readOptions = ReadOptions(fetchPolicy: fetchPolicy)
         self.logger = logger ?? cache.configuration.log
-        door = cache.playerDoor(make: DoorState.init)
-        guard door.beginsToLearn() else { return }
-        StoredTypes(cache: cache).read(into: door)
-        door.watchStarts(of: cache)
+        door = DoorState.of(cache)
     }
 
     /// Returns whether a string can be a custom scheme (RFC 3986 §3.1).
@@ -119,7 +116,7 @@ public struct CachingAssetFactory: Sendable {
     }
 
     /// Returns whether URLs with this scheme go through the cache.
-    public func isSchemeSupported(_ url: URL) -> Bool {
+    public func supports(_ url: URL) -> Bool {
         url.scheme.map { supportedSchemes.contains($0.lowercased()) } == true
     }
 
@@ -143,7 +140,7 @@ public struct CachingAssetFactory: Sendable {
         let parsed = AssetOptions(options, headers: headers, url: url, now: cache.environment.time.wallNow)
         let sources = AssetSources(
             factory: self, url: url, key: key, headers: headers, options: options, original: originalIsPlayable(headers: headers))
-        guard isSchemeSupported(url) else { return plain(sources, parsed, nil, .unsupportedScheme) }
+        guard supports(url) else { return plain(sources, parsed, nil, .unsupportedScheme) }
         guard let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else { return plain(sources, parsed, nil, .malformedURL) }
         if cache.isClosed { return plain(sources, parsed, key, .cacheIsClosed) }
         if cache.bypass.isOn(for: key), sources.original.asPlainAsset { return plain(sources, parsed, key, .bypassed) }

@@ -85,7 +85,7 @@ extension CachingAssetFactory {
         let wallNow = cache.environment.time.wallNow
         let parsed = AssetOptions(options, headers: headers, url: url, now: wallNow)
         // The key policy refuses a URL that is none. The error says the same for both.
-        guard isSchemeSupported(url), let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else {
+        guard supports(url), let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else {
             throw CacheError(.unsupportedURL, "only http and https URLs can be cached")
         }
         var read = read

@@ -243,8 +243,8 @@ public final class ProxyServer: LoopbackEndpoint {
     }
 
     /// Opens the listener again if the system closed it, on the same port and with the same token.
-    /// `MediaCache.followAppLifecycle()` calls this when the app returns from the background, and a
-    /// listener that fails while the app runs is opened again by itself.
+    /// The players of the cache call this when the app returns from the background. A listener that
+    /// fails while the app runs is opened again by itself.
     public func appReturned() {
         state.withLock { $0.server }?.checkListeners()
     }

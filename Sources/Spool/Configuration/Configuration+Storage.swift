@@ -25,6 +25,10 @@ extension Configuration {
         /// Whether the store is opened for reading only. Then nothing is stored. The default is
         /// false.
         public var isReadOnly = false
+        /// Whether players of the cache make everything durable and release the locks on the store
+        /// before the system suspends the app, and take them again afterwards. Set it to false to
+        /// call `suspend()` and `resume()` yourself. On macOS and Linux it has no effect.
+        public var followsAppLifecycle = true
         /// The resources that the store may delete when the disk is too full to open it for
         /// writing.
         package var expendable: SQLiteStore.Expendable?

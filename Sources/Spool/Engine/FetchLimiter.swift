@@ -121,6 +121,9 @@ package final class FetchLimiter: Sendable {
         return state.withLock { $0.scheduler.servesPlayers(now: now) }
     }
 
+    /// Whether a request of a preload or a download runs.
+    var fetchesAhead: Bool { state.withLock { $0.scheduler.fetchesAhead } }
+
     /// The number of origin requests that run, and the number that wait.
     package var counts: (active: Int, queued: Int) {
         state.withLock { ($0.scheduler.running.count, $0.scheduler.waitingCount) }

@@ -12,9 +12,9 @@ package import Spool
 
 /// Continues the downloads of a cache while the app is suspended or terminated.
 ///
-/// Create it at each launch, before any download, and keep it as long as the cache. It needs
-/// `followAppLifecycle()`: when the app is about to be suspended, each running `MediaDownload`
-/// continues in a background `URLSession`, at its first missing byte. The system asks for it with
+/// Create it at each launch, before any download, and keep it as long as the cache. When the app
+/// leaves the foreground, each running `MediaDownload` continues in a background `URLSession`, at
+/// its first missing byte, until the system has the rest. The system asks for it with
 /// `Range` and `If-Range`, and leaves a file. The file passes into the store like a response of the
 /// origin: its range, length and version must be those that were asked for, and its bytes get the
 /// store's checks. A file that does not fit is deleted, and an event reports it.
@@ -115,7 +115,7 @@ package final class BackgroundCore: Sendable {
     init(cache: MediaCache, mailbox: any Mailbox) {
         self.cache = cache
         self.mailbox = mailbox
-        door = cache.playerDoor(make: DoorState.init)
+        door = DoorState.of(cache)
     }
 
     func begin(_ session: any BackgroundSession) {
@@ -160,6 +160,13 @@ package final class BackgroundCore: Sendable {
         }
         if !isStored { delete(path) }
         for action in actions { perform(action) }
+    }
+
+    /// Receives the files that an earlier process got, and did not store before its end.
+    package func adopt(_ files: DownloadFiles) {
+        do {
+            for (path, download, head) in try files.leftovers() { arrived(download, head: head, path: path) }
+        } catch { cache.record(.storeTrouble("the system's downloads of an earlier launch: \(error)")) }
     }
 
     /// Receives the end of a task without a file.
@@ -249,10 +256,7 @@ package final class BackgroundCore: Sendable {
     }
 
     private func delete(_ path: String) {
-        do { try POSIXFileSystem().unlink(path) } catch { deletionFailed(error) }
+        do { try DownloadFiles.delete(path) } catch { cache.record(.storeTrouble("the system's download: \(error)")) }
     }
-
-    /// Reports a file that could not be deleted.
-    func deletionFailed(_ error: SystemError) { cache.record(.storeTrouble("the system's download: \(error)")) }
 }
 #endif

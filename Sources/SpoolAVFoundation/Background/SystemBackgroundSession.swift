@@ -18,10 +18,9 @@ final class SystemBackgroundSession: NSObject, URLSessionDownloadDelegate, Backg
 
     init(_ core: BackgroundCore, identifier: String, container: String?) {
         self.core = core
-        files = DownloadFiles(
-            in: FileManager.default.temporaryDirectory.path, session: identifier, fileSystem: POSIXFileSystem())
+        files = DownloadFiles(in: FileManager.default.temporaryDirectory.path, session: identifier)
         super.init()
-        do { try files.deleteAll() } catch { core.deletionFailed(error) }
+        core.adopt(files)
         queue.maxConcurrentOperationCount = 1
         queue.name = "spool-background"
         let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
@@ -68,16 +67,17 @@ final class SystemBackgroundSession: NSObject, URLSessionDownloadDelegate, Backg
     /// Moves the file away, because the system deletes it when this method returns.
     func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
         guard let core else { return }
-        let target = URL(fileURLWithPath: files.path(UUID().uuidString))
-        do { try FileManager.default.moveItem(at: location, to: target) } catch {
-            return core.failed(HandOver(downloadTask))
-        }
+        let (download, target) = (HandOver(downloadTask), URL(fileURLWithPath: files.path(UUID().uuidString)))
         var head: ResponseHead?
         if let response = downloadTask.response as? HTTPURLResponse {
             let lines = response.allHeaderFields.map { HTTPFields.Field(name: "\($0.key)", value: "\($0.value)") }
             head = ResponseHead(status: response.statusCode, fields: HTTPFields(lines.sorted { $0.name < $1.name }))
         }
-        core.arrived(HandOver(downloadTask), head: head, path: target.path)
+        do {
+            if let download, let head { try files.keep(download, head, at: target.path) }
+            try FileManager.default.moveItem(at: location, to: target)
+        } catch { return core.failed(download) }
+        core.arrived(download, head: head, path: target.path)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

@@ -1,11 +1,11 @@
 #if !os(watchOS)
 import Dispatch
 package import Foundation
-public import Spool
+package import Spool
 import SpoolCore
 import SpoolSystem
 
-/// Follows an app to the background and back, for one cache.
+/// Follows an app to the background and back, for one cache, as `AppLifecycleMachine` decides.
 ///
 /// The system ends a process that it suspends with a lock in a shared container. So the cache makes
 /// everything durable and releases every lock on the store before the process can be suspended:
@@ -16,97 +16,86 @@ import SpoolSystem
 ///
 /// An app that plays in the background has no such end and keeps its locks. A player with a
 /// `PlaybackObserver` counts as playing also in a picture (Picture in Picture) and with sound only.
-/// Without an observer, a player with an open request counts.
+/// Without an observer, a player with an open request counts. A preload counts for half a minute.
 ///
 /// Open requests and downloads wait meanwhile, and go on when the app is back or plays in the
-/// background, for example by the lock screen. The cache then takes its locks again. At each of
-/// these returns its loopback endpoint opens its listener again, which the system closes.
+/// background, for example by the lock screen.
 ///
 /// Following ends when this object is released. Safe to use from any thread.
-public final class AppLifecycle: Sendable {
-    private let follower: LifecycleFollower
-
-    /// Starts to follow the notifications of `center`.
-    package init(cache: MediaCache, center: LifecycleCenter) {
-        follower = LifecycleFollower(cache: cache, center: center)
-        follower.start()
-    }
-}
-
-/// Suspends and resumes a cache by an app's states.
-private final class LifecycleFollower: Sendable {
+package final class AppLifecycle: Sendable {
     /// The time after which a process that still runs was not suspended. It then plays.
-    static let stillRunning: Nanoseconds = .seconds(5)
-
-    private enum Phase {
-        case running, suspending, suspended
-    }
+    private static let stillRunning: Nanoseconds = .seconds(5)
 
     private struct State {
         weak var cache: MediaCache?
-        var isInBackground = false
-        var phase = Phase.running
+        weak var door: DoorState?
+        var machine = AppLifecycleMachine()
         /// Ends the time in the background that the system grants.
         var endTime: (@Sendable () -> Void)?
     }
 
     private let state: Locked<State>
     private let center: LifecycleCenter
-    private let door: DoorState
 
-    init(cache: MediaCache, center: LifecycleCenter) {
-        state = Locked(State(cache: cache))
+    /// Starts to follow the notifications of `center`.
+    package convenience init(cache: MediaCache, center: LifecycleCenter) {
+        self.init(cache: cache, door: cache.playerDoor(make: DoorState.init), center: center)
+    }
+
+    init(cache: MediaCache, door: DoorState, center: LifecycleCenter) {
+        state = Locked(State(cache: cache, door: door))
         self.center = center
-        door = cache.playerDoor(make: DoorState.init)
+        follow(door)
     }
 
     deinit {
+        guard let door else { return }
         door.onIdle(nil)
         door.onUse(nil)
         door.onWake(nil)
     }
 
-    func start() {
-        center.tokens.add(center.background, of: nil) { [weak self] _ in self?.entered() }
-        center.tokens.add(center.foreground, of: nil) { [weak self] _ in self?.left() }
-        door.onIdle { [weak self] in self?.suspend() }
-        door.onUse { [weak self] in self?.playedInBackground() }
-        door.onWake { [weak self] in self?.woken() }
+    private func follow(_ door: DoorState) {
+        center.add(center.resigned) { [weak self] in self?.run { $0.resigned() } }
+        center.add(center.active) { [weak self] in self?.run { $0.becameActive() } }
+        center.add(center.background) { [weak self] in self?.look { $0.entered(isInUse: $1, fetchesAhead: $2) } }
+        center.add(center.foreground) { [weak self] in self?.run { $0.returned() } }
+        door.onIdle { [weak self] in self?.look { machine, _, fetchesAhead in machine.becameIdle(fetchesAhead: fetchesAhead) } }
+        door.onUse { [weak self] in self?.run { $0.used() } }
+        door.onWake { [weak self] in self?.run { $0.woken() } }
     }
 
     private var cache: MediaCache? { state.withLock { $0.cache } }
+    private var door: DoorState? { state.withLock { $0.door } }
 
-    private func entered() {
-        state.withLock { $0.isInBackground = true }
-        keepAwake()
-        if !door.isInUse { suspend() }
+    private func run(_ event: (inout AppLifecycleMachine) -> [AppLifecycleMachine.Action]) {
+        // A later hold than the one of this moment stays: the app went to the background again.
+        let (actions, hold) = state.withLock { (event(&$0.machine), $0.door?.holdNumber ?? 0) }
+        for action in actions { perform(action, hold) }
     }
 
-    private func left() {
-        let endTime = state.withLock { state in
-            state.isInBackground = false
-            // A suspension in progress needs the rest of its time.
-            guard state.phase != .suspending else { return nil as (@Sendable () -> Void)? }
-            defer { state.endTime = nil }
-            return state.endTime
+    /// Reports an event together with the present use of the cache.
+    private func look(_ event: (inout AppLifecycleMachine, _ isInUse: Bool, _ fetchesAhead: Bool) -> [AppLifecycleMachine.Action]) {
+        let (isInUse, fetchesAhead) = (door?.isInUse == true, cache?.fetchesAhead == true)
+        run { event(&$0, isInUse, fetchesAhead) }
+    }
+
+    private func perform(_ action: AppLifecycleMachine.Action, _ hold: Int) {
+        switch action {
+        case .askForTime: replaceTime(with: center.time { [weak self] in self?.run { $0.expired() } })
+        case .endTime: replaceTime(with: nil)
+        case .handOver: door?.handOverSoon()
+        case .suspend: suspend()
+        case .resume: resume(hold)
+        case .checkListener: cache?.loopback?.appReturned()
+        case .retry: door?.tryAgain()
+        case .look: later(.seconds(1)) { $0.look { $0.looked(isInUse: $1, fetchesAhead: $2) } }
+        case .lookForPlayback:
+            later(Self.stillRunning) { $0.look { machine, isInUse, _ in machine.ranOn(isInUse: isInUse) } }
         }
-        endTime?()
-        cache?.loopback?.appReturned()
-        door.tryAgain()
-        resumeIfDue { !$0 }
     }
 
-    /// Handles a wake-up for downloads. The system launches an app into the background for them
-    /// without a notification.
-    private func woken() {
-        state.withLock { $0.isInBackground = true }
-        cache?.loopback?.appReturned()
-        keepAwake()
-    }
-
-    /// Asks the system for time, and suspends the cache when that ends.
-    private func keepAwake() {
-        let end = center.time { [weak self] in self?.suspend() }
+    private func replaceTime(with end: (@Sendable () -> Void)?) {
         let old = state.withLock { state in
             defer { state.endTime = end }
             return state.endTime
@@ -114,60 +103,26 @@ private final class LifecycleFollower: Sendable {
         old?()
     }
 
-    /// Suspends the cache if the app is in the background.
-    private func suspend() {
-        let isDue = state.withLock { state in
-            guard state.isInBackground, state.phase == .running else { return false }
-            state.phase = .suspending
-            return true
+    private func later(_ time: Nanoseconds, _ job: @escaping @Sendable (AppLifecycle) -> Void) {
+        guard let environment = cache?.environment else { return }
+        _ = environment.time.after(time, on: environment.control) { [weak self] in
+            if let self { job(self) }
         }
-        guard isDue, let cache else { return }
+    }
+
+    private func suspend() {
+        guard let cache, let door else { return }
         door.hold { [weak self] in
             cache.suspend { [weak self] result in
                 if case .failure(let error) = result { cache.record(.storeTrouble("going to the background: \(error.message)")) }
-                self?.door.handOver()
-                self?.suspended(cache)
+                door.handOver()
+                self?.run { $0.released() }
             }
         }
     }
 
-    private func suspended(_ cache: MediaCache) {
-        let endTime = state.withLock { state in
-            state.phase = .suspended
-            defer { state.endTime = nil }
-            return state.endTime
-        }
-        endTime?()
-        // The app may have returned meanwhile.
-        resumeIfDue { !$0 }
-        _ = cache.environment.time.after(Self.stillRunning, on: cache.environment.control) { [weak self] in self?.lookAgain() }
-    }
-
-    /// A process that still runs although its time ended plays in the background.
-    private func lookAgain() {
-        guard door.isInUse else { return }
-        if state.withLock({ $0.isInBackground && $0.phase == .suspended }) { keepAwake() }
-        resumeIfDue { _ in true }
-    }
-
-    /// Resumes the cache for a player that starts in the background, for example by the lock
-    /// screen.
-    private func playedInBackground() {
-        guard state.withLock({ $0.isInBackground && $0.phase == .suspended }) else { return }
-        // The listener may have died in a suspension. A live one costs one look.
-        cache?.loopback?.appReturned()
-        keepAwake()
-        resumeIfDue { _ in true }
-    }
-
-    private func resumeIfDue(_ condition: (_ isInBackground: Bool) -> Bool) {
-        let door = door
-        let hold = state.withLock { state -> Int? in
-            guard state.phase == .suspended, condition(state.isInBackground) else { return nil }
-            state.phase = .running
-            return door.holdNumber
-        }
-        guard let hold, let cache else { return }
+    private func resume(_ hold: Int) {
+        guard let cache, let door else { return }
         cache.resume { result in
             if case .failure(let error) = result { cache.record(.storeTrouble("coming back: \(error.message)")) }
             door.release(hold: hold)
@@ -177,7 +132,9 @@ private final class LifecycleFollower: Sendable {
 
 /// The notifications of an app's lifecycle, and the time that the system grants in the background.
 package struct LifecycleCenter: Sendable {
-    let tokens: NoticeTokens
+    private let tokens: NoticeTokens
+    let resigned: Notification.Name
+    let active: Notification.Name
     let background: Notification.Name
     let foreground: Notification.Name
     /// Asks for time. Calls `expired` when the time ends first. The result ends the time.
@@ -186,14 +143,21 @@ package struct LifecycleCenter: Sendable {
     /// The defaults are the names of UIKit's notifications, written out because an app extension
     /// has no application object.
     package init(
-        center: NotificationCenter = .default, background: String = "UIApplicationDidEnterBackgroundNotification",
+        center: NotificationCenter = .default, resigned: String = "UIApplicationWillResignActiveNotification",
+        active: String = "UIApplicationDidBecomeActiveNotification", background: String = "UIApplicationDidEnterBackgroundNotification",
         foreground: String = "UIApplicationWillEnterForegroundNotification",
         time: @escaping @Sendable (_ expired: @escaping @Sendable () -> Void) -> @Sendable () -> Void = Self.systemTime
     ) {
         tokens = NoticeTokens(center: center)
+        self.resigned = Notification.Name(resigned)
+        self.active = Notification.Name(active)
         self.background = Notification.Name(background)
         self.foreground = Notification.Name(foreground)
         self.time = time
+    }
+
+    fileprivate func add(_ name: Notification.Name, _ job: @escaping @Sendable () -> Void) {
+        tokens.add(name, of: nil) { _ in job() }
     }
 
     /// Asks the system not to suspend the process.
@@ -209,14 +173,6 @@ package struct LifecycleCenter: Sendable {
         #else
         return {}
         #endif
-    }
-}
-
-extension MediaCache {
-    /// Follows the app to the background and back for as long as the result is kept. It has no
-    /// effect on macOS, where apps are not suspended.
-    public func followAppLifecycle() -> AppLifecycle {
-        AppLifecycle(cache: self, center: LifecycleCenter())
     }
 }
 #endif

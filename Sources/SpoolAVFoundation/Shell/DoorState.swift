@@ -43,8 +43,27 @@ package final class DoorState: PlayerDoor {
         var host: String?
     }
 
+    /// Follows the app to the background and back.
+    private let lifecycle = Locked<AppLifecycle?>(nil)
+
     /// Creates the state of a cache whose players remember nothing.
     package init() {}
+
+    /// Returns the state of a cache. The first call reads the types of the stored resources, and
+    /// begins to follow the app.
+    static func of(_ cache: MediaCache) -> DoorState {
+        let door = cache.playerDoor(make: DoorState.init)
+        guard door.beginsToLearn() else { return door }
+        StoredTypes(cache: cache).read(into: door)
+        door.watchStarts(of: cache)
+        #if os(iOS) || os(tvOS) || os(visionOS)
+        if cache.configuration.storage.followsAppLifecycle {
+            let lifecycle = AppLifecycle(cache: cache, door: door, center: LifecycleCenter())
+            door.lifecycle.withLock { $0 = lifecycle }
+        }
+        #endif
+        return door
+    }
 
     // MARK: The proxy
 
@@ -53,10 +72,8 @@ package final class DoorState: PlayerDoor {
     /// - Returns: Nil when it cannot listen. The reason is an event, and the next call tries again.
     func proxy(of cache: MediaCache, host: String) -> ProxyServer? {
         if let running = proxy.withLock({ $0 }) { return running }
-        let random = cache.environment.random
         var options = ProxyOptions()
         options.host = host
-        options.token = random.word()
         let started: ProxyServer
         do {
             started = try ProxyServer(cache: cache, options: options)
@@ -127,7 +144,7 @@ package final class DoorState: PlayerDoor {
     package func fileExtension(of key: ResourceKey) -> String? { state.withLock { $0.extensions.values[key] } }
 
     /// Returns true at the first call.
-    func beginsToLearn() -> Bool {
+    private func beginsToLearn() -> Bool {
         state.withLock { state in
             defer { state.hasReadTypes = true }
             return !state.hasReadTypes
@@ -260,6 +277,24 @@ package final class DoorState: PlayerDoor {
     /// Whether the system continues the download of this resource.
     func isInBackground(_ key: ResourceKey) -> Bool { state.withLock { $0.background }?.keeps(key) == true }
 
+    /// Passes the running downloads to the system while the app is still in the foreground. Those
+    /// that it does not take go on, and so do those whose bytes a player fetches as well.
+    func handOverSoon() {
+        state.decide { state, then in
+            guard let background = state.background, !state.isHeld else { return }
+            let loaders = Array(state.loading.values)
+            for party in state.downloading.values {
+                guard let key = party.downloadKey, !background.keeps(key), !loaders.contains(where: { $0.loads(key) }) else { continue }
+                then { [self] in
+                    party.holdSoon { [self] in
+                        background.take(party.handOver.map { [$0] } ?? [])
+                        if background.keeps(key) { restIfIdle() } else { party.releaseSoon() }
+                    }
+                }
+            }
+        }
+    }
+
     /// Passes the waiting downloads to the system. Called when the store is suspended.
     func handOver() {
         state.decide { state, then in
@@ -300,6 +335,8 @@ protocol LoadingParty: AnyObject, Sendable {
     func holdSoon(_ done: @escaping @Sendable () -> Void)
     /// Goes on after `holdSoon`. May be called from any thread.
     func releaseSoon()
+    /// Whether a player gets the bytes of this resource.
+    func loads(_ key: ResourceKey) -> Bool
     /// The key of the resource, for a download.
     var downloadKey: ResourceKey? { get }
     /// The rest of a download, as the system can continue it, or nil.
@@ -308,6 +345,7 @@ protocol LoadingParty: AnyObject, Sendable {
 
 extension LoadingParty {
     func bypassSoon() {}
+    func loads(_ key: ResourceKey) -> Bool { false }
     var downloadKey: ResourceKey? { nil }
     var handOver: HandOver? { nil }
 }
@@ -316,8 +354,13 @@ extension DoorState.State {
     /// The loaders with open requests, and the downloads.
     fileprivate var parties: [any LoadingParty] { Array(loading.values) + Array(downloading.values) }
 
+    /// Whether the system continues a download.
+    private func isWithSystem(_ download: any LoadingParty) -> Bool {
+        download.downloadKey.map { background?.keeps($0) == true } == true
+    }
+
     fileprivate var isInUse: Bool {
-        !downloading.isEmpty || !playing.isEmpty || (observers.isEmpty && !loading.isEmpty)
+        downloading.values.contains { !isWithSystem($0) } || !playing.isEmpty || (observers.isEmpty && !loading.isEmpty)
     }
 }
 

@@ -255,6 +255,9 @@ package struct FetchScheduler: Sendable {
 
     // MARK: Reading
 
+    /// Whether a request of a preload or a download runs.
+    package var fetchesAhead: Bool { running.contains { requests[$0]?.demand.priority == .prefetch } }
+
     /// The running requests to a host, in the order in which they started.
     package func running(at host: String) -> [UInt64] { running.filter { requests[$0]?.host == host } }
 

@@ -128,6 +128,7 @@ open class FileManager: NSObject, @unchecked Sendable {
     open func setAttributes(_ attributes: [FileAttributeKey: Any], ofItemAtPath path: String) throws {}
     open func moveItem(at source: URL, to target: URL) throws {}
     open func removeItem(at url: URL) throws {}
+    open func fileExists(atPath path: String) -> Bool { false }
     open func contentsOfDirectory(atPath path: String) throws -> [String] { [] }
     open var temporaryDirectory: URL { fatalError("declaration") }
     public enum SearchPathDirectory: UInt, Sendable { case cachesDirectory = 13 }

@@ -94,14 +94,42 @@ import Testing
         }
     }
 
-    @Test func `files that a killed process left are deleted, and those of other sessions stay`() throws {
-        let disk = MemoryDisk()
-        try disk.createDirectory("/tmp")
-        let files = DownloadFiles(in: "/tmp/", session: "com.example/app", fileSystem: disk)
-        let others = DownloadFiles(in: "/tmp", session: "com.example/app-2", fileSystem: disk)
-        for path in [files.path("1"), files.path("2"), others.path("3"), "/tmp/film"] { _ = try disk.open(path, .create) }
-        try files.deleteAll()
-        #expect(try disk.list("/tmp").count == 2 && disk.status(others.path("3")) != nil && disk.status("/tmp/film") != nil)
+    @Test func `the files of a killed process are found with their records, and those of other sessions stay`() throws {
+        let directory = try TemporaryDirectory()
+        let files = DownloadFiles(in: directory.path + "/", session: "com.example/app")
+        let others = DownloadFiles(in: directory.path, session: "com.example/app-2")
+        var film = try rest("film", from: 7)
+        film.fields = ["Accept": "video/*"]
+        let head = ResponseHead(status: 206, fields: ["Content-Range": "bytes 7-9/10", "ETag": "\"v1\""])
+        for path in [files.path("1"), files.path("2"), others.path("3"), directory.path + "/film"] {
+            try Data([1, 2, 3]).write(to: URL(fileURLWithPath: path))
+        }
+        try files.keep(film, head, at: files.path("1"))
+        try files.keep(film, head, at: files.path("gone"))
+        var secret = film
+        secret.fields = ["Cookie": "session=1"]
+        try files.keep(secret, head, at: files.path("2"))
+        let found = try files.leftovers()
+        #expect(found.map(\.path) == [files.path("1")] && found.first?.download == film && found.first?.head == head)
+        #expect(Set(try names(directory)) == ["1", "1.record", "3", "film"])
+        try DownloadFiles.delete(files.path("1"))
+        #expect(try files.leftovers().isEmpty && Set(try names(directory)) == ["3", "film"])
+    }
+
+    /// A directory that is deleted with the object.
+    private final class TemporaryDirectory: Sendable {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("spool-test-\(UUID().uuidString)").path
+
+        init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
+
+        deinit {
+            do { try FileManager.default.removeItem(atPath: path) } catch { Issue.record("\(error)") }
+        }
+    }
+
+    /// The ends of the names in a directory.
+    private func names(_ directory: TemporaryDirectory) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path).map { $0.split(separator: "-").last.map(String.init) ?? $0 }
     }
 
     // MARK: The shell
@@ -154,7 +182,7 @@ import Testing
             let (granted, core, session) = (granted, core, session)
             lifecycle = AppLifecycle(
                 cache: world.world.cache,
-                center: LifecycleCenter(center: center, background: "away", foreground: "back") { expired in
+                center: LifecycleCenter(center: center, resigned: "inactive", background: "away", foreground: "back") { expired in
                     granted.withLock { $0 = expired }
                     return {}
                 })
@@ -220,6 +248,64 @@ import Testing
         #expect(stage.world.world.origin.log.entries.count == sent, "the file has all that was missing")
         stage.expectWhole()
         #expect(stage.events.words.withLock { $0 } == [])
+    }
+
+    @Test func `a download passes to the system while the app is still in the foreground`() throws {
+        let stage = try Stage()
+        let download = try stage.world.factory.download(stage.world.url)
+        stage.world.pass(.seconds(3))
+        stage.center.post(name: Notification.Name("inactive"), object: nil)
+        stage.world.pass(.milliseconds(100))
+        let rest = try #require(stage.session.started.withLock { $0.first })
+        #expect(rest.request.lower > 200_000)
+        // Nothing of the app's own runs, so the store is released at once.
+        stage.center.post(name: Notification.Name("away"), object: nil)
+        #expect(stage.world.run { stage.world.isSuspended })
+        let sent = stage.world.world.origin.log.entries.count
+        try stage.finish(rest)
+        #expect(stage.world.run { download.result != nil })
+        try #require(download.result).get()
+        #expect(stage.world.world.origin.log.entries.count == sent, "the file has all that was missing")
+        stage.expectWhole()
+    }
+
+    @Test func `a download whose bytes a player fetches as well stays with the app`() throws {
+        let stage = try Stage()
+        let download = try stage.world.factory.download(stage.world.url)
+        let asset = stage.world.asset()
+        stage.world.load(asset, information: true, 0, toEnd: true)
+        stage.world.pass(.seconds(3))
+        stage.center.post(name: Notification.Name("inactive"), object: nil)
+        #expect(stage.world.run { download.result != nil })
+        #expect(stage.session.started.withLock { $0.isEmpty } && stage.world.requests.count == 1)
+        withExtendedLifetime(asset) {}
+    }
+
+    @Test func `a download that the system does not take goes on in the foreground`() throws {
+        let stage = try Stage(isUnable: true)
+        let download = try stage.world.factory.download(stage.world.url)
+        stage.world.pass(.seconds(3))
+        stage.center.post(name: Notification.Name("inactive"), object: nil)
+        #expect(stage.world.run { download.result != nil })
+        try #require(download.result).get()
+    }
+
+    @Test func `a file that an earlier process received and did not store is stored at the launch`() throws {
+        let directory = try TemporaryDirectory()
+        let files = DownloadFiles(in: directory.path, session: "test")
+        let stage = try Stage()
+        let resource = try #require(stage.world.world.versions[DoorWorld.url]?.last)
+        let key = try stage.world.world.cache.key(for: DoorWorld.url)
+        let film = try #require(HandOver(label: "spool-1\n0\n\n\(key.string)\n\(DoorWorld.url)"))
+        let head = ResponseHead(
+            status: 200, fields: ["Content-Length": "\(resource.length)", "ETag": "\"v1\"", "Content-Type": "audio/mpeg"])
+        try files.keep(film, head, at: files.path("1"))
+        try Data(resource.content.bytes(at: 0, count: Int(resource.length))).write(to: URL(fileURLWithPath: files.path("1")))
+        stage.core.withLock { $0 }?.adopt(files)
+        #expect(stage.world.run { stage.world.world.cache.storedNow(of: key)?.totalBytes == resource.length })
+        #expect(stage.world.run { (try? files.leftovers().isEmpty) == true })
+        #expect(stage.world.world.origin.log.entries.isEmpty && stage.events.words.withLock { $0 } == [])
+        stage.expectWhole()
     }
 
     @Test func `the system fetches no stored byte at the end of a resource again`() throws {

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct AppLifecycleTests {
     private static func follow(_ world: DoorWorld, _ time: GrantedTime = GrantedTime()) -> (AppLifecycle, NotificationCenter) {
         let center = NotificationCenter()
-        let lifecycle = LifecycleCenter(center: center, background: "away", foreground: "back", time: { time.begin($0) })
+        let lifecycle = LifecycleCenter(center: center, resigned: "inactive", background: "away", foreground: "back", time: { time.begin($0) })
         return (AppLifecycle(cache: world.world.cache, center: lifecycle), center)
     }
 
@@ -164,6 +164,24 @@ import Testing
         #expect(world.world.cache.statistics.fetchedBytes == 300_000)
         #expect(world.breaches == [])
         withExtendedLifetime(lifecycle) {}
+    }
+
+    @Test func `a preload goes on in the background for a while, with time that the app asked for in the foreground`() throws {
+        let world = try Self.world(length: 2_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 100_000) }
+        let time = GrantedTime()
+        let (lifecycle, center) = Self.follow(world, time)
+        let preload = try world.factory.preload(world.url, .bytes(800_000))
+        world.pass(.seconds(2))
+        Self.post("inactive", center)
+        #expect(time.isRunning)
+        Self.post("away", center)
+        world.pass(.seconds(3))
+        #expect(!world.isSuspended)
+        #expect(world.run { world.isSuspended })
+        let key = try world.world.cache.key(for: DoorWorld.url)
+        #expect((world.world.cache.storedNow(of: key)?.totalBytes ?? 0) >= 800_000 && !time.isRunning)
+        withExtendedLifetime((lifecycle, preload)) {}
     }
 
     @Test func `a download waits while the process is suspended, and is complete afterwards`() throws {

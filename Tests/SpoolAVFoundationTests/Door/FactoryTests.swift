@@ -45,14 +45,14 @@ import Testing
         let asset = world.factory.asset(for: Self.url(text))
         #expect(asset.route == route)
         #expect(route == .cache || asset.url == Self.url(text))
-        #expect(world.factory.isSchemeSupported(Self.url(text)) == !text.lowercased().hasPrefix("http") ? asset.route != .cache : true)
+        #expect(world.factory.supports(Self.url(text)) == !text.lowercased().hasPrefix("http") ? asset.route != .cache : true)
     }
 
     @Test func `only the app's schemes are cached`() throws {
         let world = try DoorWorld()
         let factory = CachingAssetFactory(cache: world.world.cache, supportedSchemes: ["HTTPS"])
         #expect(factory.asset(for: world.url).route == .original(.unsupportedScheme))
-        #expect(factory.isSchemeSupported(Self.url("https://a.test/")))
+        #expect(factory.supports(Self.url("https://a.test/")))
     }
 
     @Test func `a path without a media extension gets one from a hint or from the stored type`() throws {
