@@ -78,8 +78,8 @@ package import SpoolSystem
 
     /// Called when the observer has replaced an item by another one of the same media: for an
     /// AirPlay receiver, back, when `play()` creates a failed item again, and for a rescue. The new
-    /// item has the position and the settings of the old one. Move outputs, observers, a media
-    /// selection and the metadata of AVKit to it.
+    /// item has the position, the settings and the selected tracks of the old one. Move outputs,
+    /// observers and the metadata of AVKit to it.
     public var onReplacement: ((_ old: AVPlayerItem, _ new: AVPlayerItem) -> Void)?
 
     /// The broadcast behind `states`.
@@ -467,6 +467,7 @@ package import SpoolSystem
     func replace(_ item: AVPlayerItem, with new: AVPlayerItem, in player: AVPlayer, rate wanted: Float? = nil) {
         let (time, rate) = (item.currentTime(), wanted ?? player.rate)
         item.copySettings(to: new)
+        item.copySelection(to: new, on: main)
         if time.seconds.isFinite, time.seconds > 0 { new.seek(to: time, completionHandler: nil) }
         if let queue = player as? AVQueuePlayer {
             guard queue.canInsert(new, after: item) else { return }

@@ -15,8 +15,18 @@ open class AVAsset: NSObject, NSCopying, AVAsynchronousKeyValueLoading {
     /// Ends all loading of this asset. Items of it fail when they are used again.
     open func cancelLoading() {}
 
+    /// Loads the group of a characteristic, and passes it to the handler, on any thread.
+    open func loadMediaSelectionGroup(
+        for mediaCharacteristic: AVMediaCharacteristic,
+        completionHandler: @escaping @Sendable (AVMediaSelectionGroup?, (any Error)?) -> Void
+    ) {
+        completionHandler(simulatedGroups.withLock { $0[mediaCharacteristic] }, nil)
+    }
+
     /// The duration for ``load(_:)``, once a simulated player has it.
     package let simulatedDuration = Locked(CMTime.indefinite)
+    /// The groups of options, which a test sets.
+    package let simulatedGroups = Locked<[AVMediaCharacteristic: AVMediaSelectionGroup]>([:])
     /// Whether `cancelLoading()` was called.
     package let isLoadingCancelled = Locked(false)
 

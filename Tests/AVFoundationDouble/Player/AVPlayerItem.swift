@@ -71,6 +71,8 @@ package import SpoolSystem
         package var textStyleRules: [AVTextStyleRule]?
         /// The time at which playback ends.
         package var forwardPlaybackEndTime: CMTime = .invalid
+        /// The selected options, by their groups.
+        package var selected: [ObjectIdentifier: AVMediaSelectionOption] = [:]
         /// The player that has the item in its list.
         weak var player: AVPlayer?
     }
@@ -226,6 +228,16 @@ package import SpoolSystem
         get { state.withLock { $0.forwardPlaybackEndTime } }
         set { state.withLock { $0.forwardPlaybackEndTime = newValue } }
     }
+
+    /// Selects an option of a group of the item's asset, or none.
+    nonisolated open func select(
+        _ mediaSelectionOption: AVMediaSelectionOption?, in mediaSelectionGroup: AVMediaSelectionGroup
+    ) {
+        state.withLock { $0.selected[ObjectIdentifier(mediaSelectionGroup)] = mediaSelectionOption }
+    }
+
+    /// The selected options.
+    nonisolated open var currentMediaSelection: AVMediaSelection { AVMediaSelection(state.withLock { $0.selected }) }
 
     // MARK: Time
 

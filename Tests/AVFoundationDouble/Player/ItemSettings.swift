@@ -69,3 +69,57 @@ open class AVVideoComposition: NSObject, @unchecked Sendable {
 open class AVTextStyleRule: NSObject, @unchecked Sendable {
     // Safe to share: it has no state.
 }
+
+/// A characteristic of media, such as that they are heard or read.
+public struct AVMediaCharacteristic: RawRepresentable, Hashable, Sendable {
+    /// The name of the characteristic.
+    public let rawValue: String
+
+    /// Makes a characteristic from its name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Audio.
+    public static let audible = AVMediaCharacteristic(rawValue: "public.audible")
+    /// Text, such as subtitles.
+    public static let legible = AVMediaCharacteristic(rawValue: "public.legible")
+}
+
+/// One of the options of a group, such as the subtitles of one language. Options of two assets
+/// differ, also when the media are the same.
+open class AVMediaSelectionOption: NSObject {
+    private let name: String
+
+    /// Makes an option with a name, which its property list has.
+    package init(name: String) { self.name = name }
+
+    /// Returns a property list by which a group of the same media finds this option.
+    open func propertyList() -> Any { ["name": name] }
+}
+
+/// The options of an asset's media, of which one or none can be selected.
+open class AVMediaSelectionGroup: NSObject {
+    private let all: [AVMediaSelectionOption]
+
+    /// Makes a group with options of these names.
+    package init(names: [String]) { all = names.map { AVMediaSelectionOption(name: $0) } }
+
+    /// The options.
+    open var options: [AVMediaSelectionOption] { all }
+
+    /// Returns the option with this property list, or nil.
+    open func mediaSelectionOption(withPropertyList plist: Any) -> AVMediaSelectionOption? {
+        options.first { ($0.propertyList() as? [String: String]) == (plist as? [String: String]) }
+    }
+}
+
+/// The selected options of an item at one moment.
+open class AVMediaSelection: NSObject {
+    private let selected: [ObjectIdentifier: AVMediaSelectionOption]
+
+    init(_ selected: [ObjectIdentifier: AVMediaSelectionOption]) { self.selected = selected }
+
+    /// Returns the selected option of a group, or nil.
+    open func selectedMediaOption(in mediaSelectionGroup: AVMediaSelectionGroup) -> AVMediaSelectionOption? {
+        selected[ObjectIdentifier(mediaSelectionGroup)]
+    }
+}

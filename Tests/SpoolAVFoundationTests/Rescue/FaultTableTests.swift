@@ -215,6 +215,34 @@ import Testing
         #expect(original.currentTime().seconds > 3)
     }
 
+    @Test func `the original keeps the audio and the subtitles that the user selected`() throws {
+        let world = try DoorWorld(length: 600_000)
+        world.answerProbes(true)
+        let item = world.item()
+        let groups = Self.addGroups(to: item)
+        item.select(groups.audio.options[1], in: groups.audio)
+        item.select(nil, in: groups.text)
+        let stage = ObservedPlayer(world, items: [item], seconds: 60)
+        var original: AVPlayerItem?, later: (audio: AVMediaSelectionGroup, text: AVMediaSelectionGroup)?
+        // The groups of the original's asset have options of their own.
+        stage.observer.onReplacement = { _, new in (original, later) = (new, Self.addGroups(to: new)) }
+        stage.observer.play()
+        #expect(world.run { stage.player.currentTime().seconds > 3 })
+        Self.fail(stage, .unknown)
+        #expect(world.run { original?.status == .readyToPlay })
+        world.pass(.seconds(1))
+        let (selection, own) = (try #require(original).currentMediaSelection, try #require(later))
+        #expect(selection.selectedMediaOption(in: own.audio) === own.audio.options[1] && own.audio.options[1] !== groups.audio.options[1])
+        #expect(selection.selectedMediaOption(in: own.text) == nil)
+    }
+
+    /// Gives the media of an item two languages, and subtitles.
+    private static func addGroups(to item: AVPlayerItem) -> (audio: AVMediaSelectionGroup, text: AVMediaSelectionGroup) {
+        let groups = (audio: AVMediaSelectionGroup(names: ["en", "fr"]), text: AVMediaSelectionGroup(names: ["en"]))
+        item.asset.simulatedGroups.withLock { $0 = [.audible: groups.audio, .legible: groups.text] }
+        return groups
+    }
+
     @Test func `two rescues bypass the cache, and the app can end that`() throws {
         let world = try DoorWorld(length: 600_000)
         world.answerProbes(true)
