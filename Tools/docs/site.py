@@ -26,10 +26,11 @@ HERE = Path(__file__).resolve().parent
 # The navigation: a heading, and the pages below it. A page that is not listed is built where another one links to it.
 NAVIGATION = [
     ("Getting started", [
-        "README.md", "docs/start/ios-app.md", "docs/start/mac-app.md", "docs/start/linux-player.md", "docs/start/television.md",
-        "docs/start/operator.md"]),
+        "README.md", "docs/start/ios-app.md", "docs/start/mac-app.md", "docs/start/frameworks.md", "docs/start/linux-player.md",
+        "docs/start/television.md", "docs/start/operator.md"]),
     ("How to", [
-        "docs/troubleshooting.md", "docs/operating.md", "deploy/README.md", "docs/avfoundation.md", "docs/hls.md", "docs/keys.md",
+        "docs/troubleshooting.md", "docs/operating.md", "deploy/README.md", "docs/avfoundation.md",
+        "docs/avfoundation-reference.md", "docs/avfoundation-platforms.md", "docs/hls.md", "docs/keys.md",
         "docs/encryption.md", "docs/bucket.md", "docs/migration.md"]),
     ("Reference", [
         "docs/configuration.md", "man", "docs/json.md", "docs/events.md", "docs/http.md", "docs/http-fields.md", "docs/origins.md",
