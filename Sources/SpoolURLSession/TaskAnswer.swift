@@ -1,3 +1,5 @@
+package import SpoolCore
+
 /// Counts what a task of `URLSession` delivers: one head, and no more bytes than the head promises.
 ///
 /// The system may repeat a request by itself. The bytes of a second response must not follow those
@@ -12,6 +14,14 @@ package struct TaskAnswer {
 
     /// Creates a count for a task that delivered nothing yet.
     package init() {}
+
+    /// Returns the fields of a response, sorted by name, because the dictionary of the system has no
+    /// order. The system joins fields of one name by commas. Two entity tags are none (RFC 9110
+    /// §8.8.3), so no stored byte is combined by them.
+    package static func fields(_ lines: [HTTPFields.Field]) -> HTTPFields {
+        let isDouble = { (line: HTTPFields.Field) in line.isNamed(.entityTag) && line.value.contains("\",") }
+        return HTTPFields(lines.filter { !isDouble($0) }.sorted { $0.name < $1.name })
+    }
 
     /// Counts a head. Returns the defect that ends the transfer, or nil.
     package mutating func headReceived(promising bytes: Int64?) -> String? {

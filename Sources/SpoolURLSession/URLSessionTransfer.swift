@@ -192,10 +192,8 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
         receiver.headReceived(head)
     }
 
-    /// Returns the fields, sorted by name, because the dictionary has no order.
     private static func fields(of response: HTTPURLResponse) -> HTTPFields {
-        let lines = response.allHeaderFields.map { HTTPFields.Field(name: "\($0.key)", value: "\($0.value)") }
-        return HTTPFields(lines.sorted { $0.name < $1.name })
+        TaskAnswer.fields(response.allHeaderFields.map { HTTPFields.Field(name: "\($0.key)", value: "\($0.value)") })
     }
 
     func dataReceived(_ data: Data) {

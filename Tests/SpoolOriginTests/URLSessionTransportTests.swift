@@ -195,6 +195,12 @@ struct URLSessionTransportTests {
         }
     }
 
+    @Test func `two entity tags that the system joined are none`() {
+        func tag(_ value: String) -> String? { TaskAnswer.fields([.init(name: "ETag", value: value)])[.entityTag] }
+        #expect(tag("\"a\"") == "\"a\"" && tag("W/\"a, b\"") == "W/\"a, b\"")
+        #expect(tag("\"a\", \"b\"") == nil && tag("W/\"a\",\"b\"") == nil)
+    }
+
     @Test func `a second response on one request, and more bytes than promised, end a transfer as malformed`() {
         var answer = TaskAnswer()
         #expect(answer.headReceived(promising: 10) == nil)
