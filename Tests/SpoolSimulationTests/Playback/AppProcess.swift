@@ -58,6 +58,8 @@ import SpoolTesting
     /// The number of stays in the background, of suspensions, and of networks that went away.
     private(set) var breaks = 0
     private let random: SeededRandom
+    /// The bypasses, the rescues and the breakers of the process.
+    let turns = AppTurnLog()
 
     private struct Mark: Equatable {
         var item: ObjectIdentifier?
@@ -69,6 +71,7 @@ import SpoolTesting
         plan.usesDisk = true
         plan.disk = disk
         plan.windowBytes = script.windowBytes
+        plan.configure = { [turns] in $0.events.append(turns) }
         self.script = script
         random = SeededRandom(seed: seed ^ 0xA11)
         scenario = try PlaybackScenario(seed: seed, habits: script.habits, plan: plan)

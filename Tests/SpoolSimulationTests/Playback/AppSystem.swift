@@ -31,6 +31,36 @@ final class GrantedTime: Sendable {
     }
 }
 
+/// The lives in which the cache was bypassed, an item was rescued, and the breaker opened.
+struct AppTurns {
+    var bypasses = 0, rescues = 0, breakers = 0
+
+    /// Adds a life, or a process of one.
+    mutating func add(_ other: AppTurns) {
+        bypasses += min(other.bypasses, 1)
+        rescues += min(other.rescues, 1)
+        breakers += min(other.breakers, 1)
+    }
+}
+
+/// Counts the turns of one process by its events.
+final class AppTurnLog: EventSink {
+    private let turns = Locked(AppTurns())
+
+    var now: AppTurns { turns.withLock { $0 } }
+
+    func record(_ event: CacheEvent) {
+        turns.withLock { turns in
+            switch event {
+            case .bypassChanged(isBypassed: true, let reason) where reason.hasPrefix("the app"): turns.bypasses += 1
+            case .bypassChanged(isBypassed: true, _): turns.breakers += 1
+            case .degradedToPassthrough(_, let reason) where reason.hasPrefix("rescued"): turns.rescues += 1
+            default: break
+            }
+        }
+    }
+}
+
 /// A loopback endpoint whose listener the system closes in suspension.
 final class MortalListener: LoopbackEndpoint {
     private let alive = Locked(true)
