@@ -50,7 +50,7 @@ import SwiftUI
             do {
                 let download = try cache.download(episode.id)
                 for await progress in download.updates { self?.downloaded[episode.id] = progress.fractionCompleted }
-                try await download.finish()
+                try await download.completion()
                 _ = try await cache.pin(episode.id.absoluteString)
             } catch {
                 self?.downloaded[episode.id] = nil

@@ -23,9 +23,8 @@ public enum AssetRoute: Hashable, Sendable {
         /// process: App Transport Security, a proxy of the system or a filter prevents it.
         /// `NSAllowsLocalNetworking` in the app's Info.plist permits it.
         case loopbackNotPermitted
-        /// An earlier asset of the resource fell back to the original URL. The text contains the
-        /// reason.
-        case fellBack(String)
+        /// An earlier asset of the resource fell back to the original URL.
+        case fellBack(FallbackReason)
         /// The cache is closed.
         case cacheIsClosed
         /// The cache is bypassed (`MediaCache.isBypassed`).

@@ -151,7 +151,7 @@ public struct CachingAssetFactory: Sendable {
             case .openEnded: return openEnded(sources, parsed, key)
             case .rescued: return plain(sources, parsed, key, .rescued(reason.words))
             case .unknownLength, .contentCoding, .trouble, .bypassed, .remembered:
-                return plain(sources, parsed, key, .fellBack(reason.words))
+                return plain(sources, parsed, key, .fellBack(reason))
             }
         }
         guard let customURL = customURL(of: url, parsed, key) else { return plain(sources, parsed, key, .malformedURL) }
@@ -215,7 +215,7 @@ public struct CachingAssetFactory: Sendable {
     private func openEnded(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
         door.forgetOpenEndedIfComplete(key, in: cache)
         guard storesOpenEndedBodies, let asset = try? proxied(sources, parsed, key) else {
-            return plain(sources, parsed, key, .fellBack(FallbackReason.unknownLength.words))
+            return plain(sources, parsed, key, .fellBack(.unknownLength))
         }
         return asset
     }

@@ -1,4 +1,4 @@
-package import SpoolCore
+public import SpoolCore
 
 /// The content of one loading request: content information, some bytes, or both.
 package struct LoadingAsk: Hashable, Sendable {
@@ -97,7 +97,7 @@ package struct LoadingFailure: Error, Hashable, Sendable {
 }
 
 /// The reason why the player is sent to the original URL.
-package enum FallbackReason: Hashable, Sendable {
+public enum FallbackReason: Hashable, Sendable {
     /// The origin does not state the length: the resource is endless, live or chunked. Content
     /// information cannot express that.
     case unknownLength

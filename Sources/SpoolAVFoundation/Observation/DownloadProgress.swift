@@ -5,7 +5,7 @@ public struct DownloadProgress: Hashable, Sendable {
     public var completedBytes: Int64 = 0
     /// The length of the resource in bytes, once it is known.
     public var totalBytes: Int64?
-    /// Whether the download is over, for any reason. `MediaDownload.finish()` throws the error.
+    /// Whether the download is over, for any reason. `MediaDownload.completion()` throws the error.
     public var isOver = false
 
     /// Creates the state of a download that begins.

@@ -9,7 +9,7 @@ package import SpoolSystem
 /// ```swift
 /// let download = cache.download(url)
 /// progressView.observedProgress = download.progress
-/// try await download.finish()
+/// try await download.completion()
 /// ```
 ///
 /// The download shares its origin requests with players of the same resource, and does not fetch
@@ -141,7 +141,7 @@ public final class MediaDownload: @unchecked Sendable {
     ///
     /// - Throws: The error that prevents it. `.notStored` for a resource that must not be stored,
     ///   `.noRoom` when the store lacks room for it, `.closed` after `cancel`.
-    public func finish() async throws(CacheError) {
+    public func completion() async throws(CacheError) {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let known = state.withLock { state in

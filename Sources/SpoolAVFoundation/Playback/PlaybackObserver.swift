@@ -152,11 +152,11 @@ package import SpoolSystem
     /// Notices why the rate changed, and that the user hears nothing any more.
     private func watchInterruptions(of player: AVPlayer) {
         let reasonKey = AVPlayer.rateDidChangeReasonKey
-        let look = later { $0.rateChanged() }
+        let requested = later { $0.rateRequested() }
         rateNotices.add(AVPlayer.rateDidChangeNotification, of: player) { [isRequested] notice in
             guard let reason = notice.userInfo?[reasonKey] as? String, Self.requests.contains(reason) else { return }
             isRequested.withLock { $0 = true }
-            look()
+            requested()
         }
         let lost = later { $0.audioLost() }
         for name in [AudioNotices.interruption, AudioNotices.routeChange] {
@@ -183,7 +183,8 @@ package import SpoolSystem
 
     // MARK: Controls
 
-    /// Plays. An item that failed is created again first, at its position.
+    /// Plays, as `play()` of the player. An item that failed is created again first, at its
+    /// position.
     public func play() {
         failure = nil
         if let player, player.currentItem?.status == .failed { createAgain(player) }
@@ -318,13 +319,24 @@ package import SpoolSystem
         look()
     }
 
+    /// Handles a rate that the app, the user or the system set. A player does not begin to play an
+    /// item that failed, so the item is created again.
+    private func rateRequested() {
+        rateChanged()
+        guard let player, player.rate != 0, player.currentItem?.status == .failed, !rescue.isDeciding else { return }
+        failure = nil
+        createAgain(player)
+    }
+
     private func audioLost() {
+        // The user hears nothing of such a player, so nothing is lost.
+        guard let player, !player.isMuted, player.volume > 0 else { return }
         // The player may have begun to play in this turn of the main queue, and wait for bytes.
         rateChanged()
-        perform(recovery.audioLost(hasItem: player?.currentItem != nil))
+        perform(recovery.audioLost(hasItem: player.currentItem != nil))
         wantedRate = 0
         // An item that a receiver got in this turn waits, and would start by itself.
-        if let player, let handedOver, handedOver.item === player.currentItem, player.timeControlStatus == .waitingToPlayAtSpecifiedRate {
+        if let handedOver, handedOver.item === player.currentItem, player.timeControlStatus == .waitingToPlayAtSpecifiedRate {
             player.pause()
         }
         look()

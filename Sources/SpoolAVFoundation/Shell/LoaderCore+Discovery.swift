@@ -208,9 +208,7 @@ extension LoaderCore {
         guard let told, let length = told.representation.length, let request = requests[id], !request.isCancelled, !request.isFinished,
             let information = request.contentInformationRequest
         else { return }
-        // A type that is not allowed would raise an exception. No type at all is valid.
-        let isAllowed = told.contentType.map { information.allowedContentTypes?.contains($0) != false } == true
-        information.contentType = isAllowed ? told.contentType : nil
+        information.contentType = OpenableTypes.allowed(told.contentType, among: information.allowedContentTypes)
         information.contentLength = length
         // Set also for servers that answer 200, because ranges are served from stored and arriving
         // bytes.

@@ -86,7 +86,7 @@ extension DeviceCase {
         },
         DeviceCase("E9", "a stored film plays without its origin", decides: ["L9", "L10", "S12"], comparesPlain: false) { bench in
             let url = try bench.serve(.film)
-            try await bench.cache.download(url).finish()
+            try await bench.cache.download(url).completion()
             await bench.reopen()
             bench.origin.setOffline(true, breaksTransfers: true)
             let play = try await bench.play(url)

@@ -101,7 +101,7 @@ extension DeviceCase {
             network.report(isExpensive: true)
             try await bench.until("the requests end", within: 5) { bench.requests.allSatisfy { $0.isOver } }
             network.report(isExpensive: false)
-            try await download.finish()
+            try await download.completion()
             let twice = bench.origin.log.handedOver.values.reduce(0) { $0 + $1.duplicateBytes }
             try bench.expect(twice <= 1 << 18, "\(twice) bytes came twice")
             try await bench.play(url).reaches(0.3)

@@ -153,7 +153,7 @@ extension DeviceCase {
         },
         DeviceCase("Q8", "a looper plays an item of the cache again and again", decides: ["L23"], comparesPlain: false) { bench in
             let url = try bench.serve(.wav)
-            try await bench.cache.download(url).finish()
+            try await bench.cache.download(url).completion()
             let queue = AVQueuePlayer()
             let play = bench.watch(queue, nil)
             let looper = AVPlayerLooper(player: queue, templateItem: try bench.item(url))
@@ -195,7 +195,7 @@ extension DeviceCase {
     static let resources = [
         DeviceCase("R1", "a stored film of a high rate plays without a stall", decides: ["L20"], comparesPlain: false) { bench in
             let url = try bench.serve(.lateIndex)
-            try await bench.cache.download(url).finish()
+            try await bench.cache.download(url).completion()
             let play = try await bench.play(url)
             try await play.reachesEnd()
             try bench.expect(play.stalls == 0, "\(play.stalls) stalls")
@@ -227,7 +227,7 @@ extension DeviceCase {
             for _ in 0..<10 {
                 try await bench.wait(2)
                 let begin = bench.time.now
-                try await bench.cache.download(other).finish()
+                try await bench.cache.download(other).completion()
                 bench.numbers["other request ms"] = max(bench.numbers["other request ms"] ?? 0, Double(bench.time.now - begin) / 1e6)
                 try await bench.cache.remove(other.absoluteString)
             }

@@ -74,7 +74,7 @@ extension DeviceCase {
         },
         DeviceCase("X7", "the store's own file plays, and stays while it plays", comparesPlain: false) { bench in
             let url = try bench.serve(.wav)
-            try await bench.cache.download(url).finish()
+            try await bench.cache.download(url).completion()
             let asset = try await bench.cache.preparedAsset(for: url)
             try bench.expect(asset.route == .file, "the route is \(asset.route)")
             let play = try bench.open(items: [AVPlayerItem(asset: asset)])
@@ -117,6 +117,19 @@ extension DeviceCase {
             bench.numbers["bytes in the block kB"] = Double(bench.sentBytes - before) / 1000
             try await play.reachesEnd()
         },
+        DeviceCase("F5", "a bypass leaves the item that plays alone, and the next one plays its original", comparesPlain: false) { bench in
+            let (url, cache) = (try bench.serve(.film, .slow(bytesPerSecond: 500_000)), try bench.cache)
+            let play = try await bench.play(url)
+            cache.isBypassed = true
+            try await play.reachesEnd()
+            let plain = try await bench.play(url)
+            try bench.expect(plain.asset?.route == .original(.bypassed), "the next asset is \(String(describing: plain.asset?.route))")
+            try await plain.reachesEnd()
+            cache.isBypassed = false
+            let again = try await bench.play(url)
+            try bench.expect(again.asset?.route == .cache, "the last asset is \(String(describing: again.asset?.route))")
+            try await again.reachesEnd()
+        },
         DeviceCase(
             "B1", "a download goes on in a background session, with its label", decides: ["S13", "S14"],
             scope: .realPlayer("only an app with an identifier has such a session"), comparesPlain: false
@@ -125,7 +138,7 @@ extension DeviceCase {
             guard Bundle.main.bundleIdentifier != nil else { throw CaseEnd.skipped("this program is no app") }
             let url = try bench.serve(.film)
             let background = BackgroundDownloads(cache: try bench.cache, identifier: "spool-check-" + UUID().uuidString)
-            try await bench.cache.download(url).finish()
+            try await bench.cache.download(url).completion()
             withExtendedLifetime(background) {}
             try await bench.play(url).reaches(0.3)
             #endif

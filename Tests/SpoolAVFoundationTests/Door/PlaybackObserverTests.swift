@@ -136,6 +136,26 @@ import Testing
         #expect(failure.cause?.code == .originStatus && failure.cause?.status == 404)
     }
 
+    @Test func `the player's own play creates a failed item again, at its position`() throws {
+        let world = try DoorWorld(length: 600_000)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 60)
+        stage.observer.rescuesItems = false
+        stage.player.play()
+        #expect(world.run { stage.player.currentTime().seconds > 3 })
+        stage.simulated.inspect { player in
+            player.current?.fail(AVError.nsError(.unknown))
+            player.itemsChanged()
+        }
+        #expect(world.run { if case .failed = stage.observer.state { true } else { false } })
+        stage.player.pause()
+        world.pass(.seconds(1))
+        let time = stage.player.currentTime().seconds
+        stage.player.play()
+        #expect(world.run { stage.replaced.count == 1 && stage.observer.state == .playing })
+        #expect(stage.player.currentTime().seconds >= time && time > 3)
+        #expect(world.run { stage.observer.state == .ended } && stage.replaced.count == 1)
+    }
+
     @Test(arguments: [true, false])
     func `a redirected player plays the original or fails with the cause, and the next asset is plain`(
         followsRedirects: Bool
@@ -160,7 +180,7 @@ import Testing
         // The player goes on by itself, and its end is the item's.
         if followsRedirects { #expect(world.run { stage.observer.state == .ended } && stage.simulated.endCount == 1) }
         let next = world.asset()
-        #expect(next.url == world.url && next.route == .original(.fellBack("the origin states no length")))
+        #expect(next.url == world.url && next.route == .original(.fellBack(.unknownLength)))
         #expect(world.breaches == [])
     }
 

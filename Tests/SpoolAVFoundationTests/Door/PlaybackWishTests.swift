@@ -68,6 +68,14 @@ import Testing
         Self.expectSilence(world, stage)
     }
 
+    @Test func `a muted feed goes on after headphones that are pulled out, because the user heard nothing`() throws {
+        let (world, stage) = try Self.stalled()
+        stage.player.isMuted = true
+        stage.pullHeadphones()
+        world.world.origin.setOffline(false)
+        #expect(world.run { stage.observer.state == .ended })
+    }
+
     @Test func `an interruption of a playing item is not taken for a stall`() throws {
         let world = try DoorWorld(length: 4_000_000)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])

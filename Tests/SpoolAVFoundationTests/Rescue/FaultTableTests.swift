@@ -159,6 +159,34 @@ import Testing
         }
     }
 
+    /// The stages at which an app turns the cache off.
+    enum Flip: CaseIterable, Sendable { case beforeTheItem, whileItOpens, whileItPlays, inAStall }
+
+    @Test(arguments: Flip.allCases) func `an item plays to its end when the cache is bypassed at any stage`(flip: Flip) throws {
+        let world = try DoorWorld(length: 600_000)
+        let cache = world.world.cache
+        world.world.origin.follow { _, _ in flip == .whileItOpens ? .silence : Self.slow }
+        if flip == .beforeTheItem { cache.isBypassed = true }
+        let item = world.item()
+        #expect(item.cachedAsset?.route == (flip == .beforeTheItem ? .original(.bypassed) : .cache))
+        let stage = ObservedPlayer(world, items: [item])
+        stage.observer.play()
+        switch flip {
+        case .beforeTheItem: break
+        case .whileItOpens: #expect(world.run { world.requests.count == 1 })
+        case .whileItPlays: #expect(world.run { stage.player.currentTime().seconds > 3 })
+        case .inAStall:
+            #expect(world.run { stage.player.currentTime().seconds > 3 })
+            world.world.origin.setOffline(true, breaksTransfers: true)
+            #expect(world.run { stage.observer.state == .stalled })
+        }
+        cache.isBypassed = true
+        world.world.origin.setOffline(false)
+        #expect(world.asset().route == .original(.bypassed))
+        #expect(world.run { stage.observer.state == .ended })
+        #expect(stage.replaced.isEmpty && world.breaches == [])
+    }
+
     @Test func `an origin that does not answer keeps its item, and the failure is published once`() throws {
         let world = try DoorWorld(length: 600_000)
         world.answerProbes(false)
