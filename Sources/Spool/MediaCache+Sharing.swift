@@ -11,9 +11,6 @@ extension MediaCache {
     /// is about to suspend, as `Engine.suspend` does.
     package func suspend(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) { engine.suspend(done) }
 
-    /// Whether a preload or a download fetches bytes now.
-    package var fetchesAhead: Bool { engine.limiter.fetchesAhead }
-
     /// Returns the request and the version of a resource as its session has them now, also while
     /// the store is suspended. Nil if it has no session, or if its bytes must not be stored.
     package func continuation(of key: ResourceKey) -> Continuation? {

@@ -31,6 +31,7 @@ public final class MediaCache: Sendable {
     let engine: Engine
     let downloadRunner: DownloadRunner
     package var forwarding: FetchLimiter { engine.forwarding }
+    package var fetchesAhead: Bool { engine.limiter.fetchesAhead }
     let loopbackReference = LoopbackReference()
     private let playerDoor = PlayerDoorPlace()
     package let bypass: CacheBypass

@@ -10,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct AppLifecycleTests {
     private static func follow(_ world: DoorWorld, _ time: GrantedTime = GrantedTime()) -> (AppLifecycle, NotificationCenter) {
         let center = NotificationCenter()
-        let lifecycle = LifecycleCenter(center: center, resigned: "inactive", background: "away", foreground: "back", time: { time.begin($0) })
+        let lifecycle = LifecycleCenter(
+            center: center, resigned: "inactive", background: "away", foreground: "back", time: { time.begin($0) })
         return (AppLifecycle(cache: world.world.cache, center: lifecycle), center)
     }
 

@@ -113,6 +113,20 @@ struct AppScript: Sendable {
                 }.sorted { $0.milliseconds < $1.milliseconds })
         }
         addFaults(SeededRandom(seed: seed ^ 0xB1A5))
+        addRow(SeededRandom(seed: seed ^ 0xB2A5))
+    }
+
+    /// Adds faults of several resources in a row, after which the cache bypasses itself.
+    private mutating func addRow(_ random: SeededRandom) {
+        guard resources.count > 1, random.chance(1, in: 4) else { return }
+        let process = Int(random.next(below: UInt64(processes.count)))
+        let start = random.number(in: 0...30_000)
+        for number in 0..<3 {
+            let time = start + Int64(number) * 8000
+            processes[process].events.append(TimedEvent(milliseconds: time, event: .replace(number % resources.count)))
+            processes[process].events.append(TimedEvent(milliseconds: time + 4000, event: .fault))
+        }
+        processes[process].events.sort { $0.milliseconds < $1.milliseconds }
     }
 
     /// Adds the events that lead to originals. They have random numbers of their own, so that the
