@@ -15,6 +15,12 @@ extension CachingAVURLAsset {
     }
 }
 
+/// A view that has the observer as its `@ObservedObject` is drawn again at each new `state`.
+extension PlaybackObserver: ObservableObject {
+    /// Sends before each new `state`, on the main thread.
+    nonisolated public var objectWillChange: ObservableObjectPublisher { willChange.withLock { $0 } }
+}
+
 extension PlaybackObserver {
     /// The values of `states` as a publisher. They come on the main thread.
     public var statePublisher: AnyPublisher<PlaybackState, Never> { broadcast.publisher }

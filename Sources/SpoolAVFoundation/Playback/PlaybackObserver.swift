@@ -3,6 +3,9 @@ public import AVFoundation
 public import Spool
 import SpoolCore
 package import SpoolSystem
+#if canImport(Combine)
+import Combine
+#endif
 
 /// Observes a player whose items come from a cache. It stops the loading of items that were
 /// switched away, makes later items yield, resumes after a stall, and publishes one state.
@@ -24,32 +27,20 @@ package import SpoolSystem
 ///
 /// The observer never starts a player that the user, the app or the system paused.
 @MainActor public final class PlaybackObserver {
-    /// The grace period between the removal of an item and the end of its loading. A player that
-    /// moves items takes them out and puts them back, and stopping in the moment of a change is
-    /// known to do harm.
-    nonisolated static let grace: Nanoseconds = .seconds(1)
-    /// The time between two tries to resume after a stall, when AVFoundation does not resume by
-    /// itself.
-    nonisolated static let nudgeInterval: Nanoseconds = .seconds(5)
-    /// The largest number of such tries in a row: ten minutes.
-    nonisolated static let maxNudges = 120
-    /// The reasons of a new rate that are requests of the user, the app, or the system on their
-    /// behalf. Others are none: a rate that could not be set, the live edge, and the start in
-    /// reverse.
-    nonisolated private static let requests = Set(
-        [AVPlayer.RateDidChangeReason.setRateCalled, .audioSessionInterrupted, .appBackgrounded].map(\.rawValue))
-
     /// The state of the player.
     public private(set) var state = PlaybackState.idle
     /// Whether playback goes on after a stall, at its rate, once there are enough bytes. A pause in
     /// the meantime counts, whoever pauses the player. A stop without AVFoundation's notification
     /// of a stall counts as a pause.
-    public var resumesAfterStall = true
+    public var resumesAfterStall: Bool {
+        get { stalls.resumes }
+        set { stalls.resumes = newValue }
+    }
     /// The part that handles stalls of items that the cache serves. A change takes effect at once.
-    public var stallHandling = StallHandling.observer {
-        didSet {
-            guard stallHandling != oldValue, let player else { return }
-            beginHandlingStalls(of: watched, player)
+    public var stallHandling: StallHandling {
+        get { stalls.handling }
+        set {
+            stalls.handling = newValue
             look()
         }
     }
@@ -61,7 +52,7 @@ package import SpoolSystem
     /// has its own fields and policy for all of them; see `preloadWindow(ahead:behind:_:)`.
     public var preloadWindow: PreloadWindow? {
         didSet {
-            queueWindow = preloadWindow.map(QueueWindow.init)
+            queue.preload(preloadWindow)
             look()
         }
     }
@@ -88,6 +79,10 @@ package import SpoolSystem
     nonisolated package let itemBroadcast = Broadcast<CurrentItem?>(nil)
     /// Measures the items for `reports`.
     nonisolated package let reporter = PlaybackReporter()
+    #if canImport(Combine)
+    /// The publisher for SwiftUI. Views read it on any thread.
+    nonisolated let willChange = Locked(ObservableObjectPublisher())
+    #endif
     private(set) weak var player: AVPlayer?
     private let main: any Mailbox
     private var playerWatch: [NSKeyValueObservation] = []
@@ -95,29 +90,22 @@ package import SpoolSystem
     private var notices: NoticeTokens?
     private weak var watched: AVPlayerItem?
     private var lastWatched: ObjectIdentifier?
-    private var kept = KeptLoaders()
-    private var queueWindow: QueueWindow?
-    private(set) var recovery = StallRecovery()
+    /// The parts of the observer, each with its own state.
+    let stalls: StallController
+    private let queue: QueueUrgency
+    private(set) lazy var swapper = ItemSwapper(main: main) { [weak self] old, new in
+        self?.onReplacement?(old, new)
+        self?.look()
+    }
     private(set) lazy var rescue = PlaybackRescue(
         main: main, replace: { [weak self] old, new in self?.putOriginal(new, inPlaceOf: old) },
         decided: { [weak self] in self?.look() })
-    /// The rate that the item had before it failed.
-    var wantedRate: Float = 0
     private let rateNotices = NoticeTokens()
     private let audioNotices: NoticeTokens
-    /// The app's own setting, which items without a loader have.
-    private let waitsByDefault: Bool
     private var hasEnded = false
-    private var isStalled = false
-    /// Whether a request to change the rate was reported, and not handled yet. Any thread sets it in
-    /// the moment of the report: a pause may come just before the decision about a stall.
-    private let isRequested = Locked(false)
-    private var nudges = 0
     private(set) var failure: NSError?
     /// The state of the cache that the player's items come from.
     private var usedDoor: DoorState?
-    /// The item that a receiver plays, and the asset that it stands for.
-    private var handedOver: (item: AVPlayerItem, asset: CachingAVURLAsset)?
 
     /// Attaches an observer to `player`.
     public convenience init(player: AVPlayer) {
@@ -133,7 +121,9 @@ package import SpoolSystem
         self.player = player
         self.main = main
         audioNotices = NoticeTokens(center: center)
-        waitsByDefault = player.automaticallyWaitsToMinimizeStalling
+        stalls = StallController(player, main: main)
+        queue = QueueUrgency(main: main)
+        stalls.changed = { [weak self] in self?.look() }
         let look = later { $0.look() }
         playerWatch = [
             player.observe(\.currentItem) { _, _ in look() },
@@ -151,12 +141,10 @@ package import SpoolSystem
 
     /// Notices why the rate changed, and that the user hears nothing any more.
     private func watchInterruptions(of player: AVPlayer) {
-        let reasonKey = AVPlayer.rateDidChangeReasonKey
+        let (reasonKey, noteRequest) = (AVPlayer.rateDidChangeReasonKey, stalls.noteRequest)
         let requested = later { $0.rateRequested() }
-        rateNotices.add(AVPlayer.rateDidChangeNotification, of: player) { [isRequested] notice in
-            guard let reason = notice.userInfo?[reasonKey] as? String, Self.requests.contains(reason) else { return }
-            isRequested.withLock { $0 = true }
-            requested()
+        rateNotices.add(AVPlayer.rateDidChangeNotification, of: player) { notice in
+            if noteRequest(notice.userInfo?[reasonKey] as? String) { requested() }
         }
         let lost = later { $0.audioLost() }
         for name in [AudioNotices.interruption, AudioNotices.routeChange] {
@@ -187,7 +175,7 @@ package import SpoolSystem
     /// position.
     public func play() {
         failure = nil
-        if let player, player.currentItem?.status == .failed { createAgain(player) }
+        if let player, player.currentItem?.status == .failed { swapper.createAgain(player) }
         player?.play()
     }
 
@@ -210,15 +198,17 @@ package import SpoolSystem
         }
     }
 
+    /// Looks at everything, in this order: the item first, because the rest is about it; the rate
+    /// before the bytes, so that a pause counts; then the replacements, a receiver before a rescue.
     private func look() {
         guard let player else { return publish(.idle) }
         let current = player.currentItem
         if current !== watched { itemChanged(to: current, player) }
-        followQueue(player)
-        rateChanged()
+        queue.follow(player)
+        stalls.rateChanged()
         current?.cachedAsset?.checkDelegate()
-        if let current { resume(player, current) }
-        if let current { followReceiver(player, current) }
+        if let current { stalls.bytesMayHaveCome(current) }
+        if let current { swapper.followReceiver(player, current, externalPlayback) }
         if let current, current === player.currentItem { followRescue(player, current) }
         notePlaying(player)
         publish(state(of: player, current))
@@ -226,11 +216,9 @@ package import SpoolSystem
 
     private func itemChanged(to item: AVPlayerItem?, _ player: AVPlayer) {
         watched = item
-        isStalled = false
-        nudges = 0
         itemWatch = []
         notices = nil
-        beginHandlingStalls(of: item, player)
+        stalls.itemChanged(to: item)
         itemBroadcast.send(item.map(CurrentItem.init))
         guard let item else { return }
         lastWatched = ObjectIdentifier(item)
@@ -270,128 +258,38 @@ package import SpoolSystem
         guard isWatched(item) else { return }
         hasEnded = true
         reporter.ended(item)
-        perform(recovery.ended())
+        stalls.ended()
         look()
     }
 
     private func failed(_ item: ObjectIdentifier, _ error: NSError?) {
         guard isWatched(item) else { return }
         failure = error ?? NSError(domain: AVFoundationErrorDomain, code: AVError.Code.unknown.rawValue)
-        if let player { wantedRate = intendedRate(of: player) }
-        perform(recovery.ended())
+        stalls.failed()
         look()
     }
 
     private func stalled(_ item: ObjectIdentifier) {
-        guard isWatched(item), handlesStalls(of: watched) else { return look() }
-        rateChanged()
-        // A player that has stopped may have been paused in this turn of the main queue.
-        if recovery.hasStopped { later { $0.settle() }() } else { perform(recovery.stalled()) }
+        if isWatched(item) { stalls.stalled() }
         look()
     }
 
-    // MARK: Stalls
-
-    private func beginHandlingStalls(of item: AVPlayerItem?, _ player: AVPlayer) {
-        let isHandled = handlesStalls(of: item)
-        recovery.itemChanged(rate: player.rate, isCached: isHandled)
-        player.automaticallyWaitsToMinimizeStalling = isHandled ? false : waitsByDefault
-    }
-
-    private func handlesStalls(of item: AVPlayerItem?) -> Bool { stallHandling == .observer && AssetLoader.of(item) != nil }
-
-    private func rateChanged() {
-        let cause: StallRecovery.Cause = isRequested.withLock { isRequested in
-            defer { isRequested = false }
-            return isRequested ? .request : .unknown
-        }
-        if cause == .request, let player { wantedRate = player.rate }
-        guard let player, let item = player.currentItem, item === watched, handlesStalls(of: item) else { return }
-        perform(recovery.rateChanged(to: player.rate, cause))
-    }
-
-    /// Decides about a stop with a notification of a stall, once a request in the same turn of the
-    /// main queue would be known.
-    private func settle() {
-        // The app may have set another rate in this turn.
-        rateChanged()
-        if recovery.hasStopped { perform(recovery.stalled()) }
-        look()
-    }
+    // MARK: Rate and sound
 
     /// Handles a rate that the app, the user or the system set. A player does not begin to play an
     /// item that failed, so the item is created again.
     private func rateRequested() {
-        rateChanged()
+        stalls.rateChanged()
         guard let player, player.rate != 0, player.currentItem?.status == .failed, !rescue.isDeciding else { return }
         failure = nil
-        createAgain(player)
+        swapper.createAgain(player)
     }
 
     private func audioLost() {
         // The user hears nothing of such a player, so nothing is lost.
         guard let player, !player.isMuted, player.volume > 0 else { return }
-        // The player may have begun to play in this turn of the main queue, and wait for bytes.
-        rateChanged()
-        perform(recovery.audioLost(hasItem: player.currentItem != nil))
-        wantedRate = 0
-        // An item that a receiver got in this turn waits, and would start by itself.
-        if let handedOver, handedOver.item === player.currentItem, player.timeControlStatus == .waitingToPlayAtSpecifiedRate {
-            player.pause()
-        }
-        look()
-    }
-
-    private func resume(_ player: AVPlayer, _ item: AVPlayerItem) {
-        guard item.isPlaybackLikelyToKeepUp || item.isPlaybackBufferFull else { return }
-        perform(recovery.bytesCame(isPlaying: player.timeControlStatus == .playing))
-    }
-
-    private func perform(_ actions: [StallRecovery.Action]) {
-        guard let player else { return }
-        for action in actions {
-            switch action {
-            case .wait(let rate): waitForBytes(player, rate)
-            case .play(let rate): player.playImmediately(atRate: rate)
-            case .stopWaiting: player.automaticallyWaitsToMinimizeStalling = false
-            case .pause: player.pause()
-            }
-        }
-        isStalled = recovery.isWaiting
-    }
-
-    private func waitForBytes(_ player: AVPlayer, _ rate: Float) {
-        guard resumesAfterStall else {
-            _ = recovery.ended()
-            return
-        }
-        player.automaticallyWaitsToMinimizeStalling = true
-        player.rate = rate
-        nudges = 0
-        nudgeLater()
-    }
-
-    /// Lets the loader retry after a pause, while the player waits.
-    private func nudgeLater() {
-        guard nudges < Self.maxNudges, let time = watched.flatMap(AssetLoader.of)?.time else { return }
-        nudges += 1
-        let number = nudges
-        _ = time.after(
-            Self.nudgeInterval, on: main,
-            { [weak self] in
-                MainActor.assumeIsolated { self?.nudge(number) }
-            })
-    }
-
-    /// A player that gave up asking asks again when its rate is set. It waits at its rate already,
-    /// so this starts nothing that was paused.
-    private func nudge(_ number: Int) {
-        guard number == nudges, recovery.isWaiting, let player, failure == nil, player.rate != 0 else { return }
-        AssetLoader.of(watched)?.tryAgain()
-        // The user may have chosen another rate in this turn of the main queue.
-        let rate = player.rate
-        player.rate = rate
-        nudgeLater()
+        stalls.audioLost()
+        swapper.audioLost(player)
         look()
     }
 
@@ -400,27 +298,6 @@ package import SpoolSystem
     /// Makes the observer look at the queue after a change that is not the current item's. Safe to
     /// call on any thread.
     var queueChange: @Sendable () -> Void { later { $0.look() } }
-
-    /// Sets the urgency of each item, and parks the items that left.
-    private func followQueue(_ player: AVPlayer) {
-        let current = player.currentItem
-        let items = (player as? AVQueuePlayer)?.items() ?? current.map { [$0] } ?? []
-        queueWindow?.follow(items)
-        for loader in kept.follow(items, current: current) {
-            // The item may be back in the list at the end of the grace period.
-            _ = loader.time.after(Self.grace, on: main) { [weak self, weak loader] in
-                MainActor.assumeIsolated { self?.parkIfGone(loader) }
-            }
-        }
-        if let current, current.status == .readyToPlay { AssetLoader.of(current)?.durationLearnt(seconds: current.duration.seconds) }
-    }
-
-    /// Parks the loader of an item that left. Cancelling the loading of its asset would make an
-    /// item fail that the app keeps and inserts again.
-    private func parkIfGone(_ loader: AssetLoader?) {
-        guard let loader, kept.takeDeparted(loader) else { return }
-        loader.prioritized(.parked)
-    }
 
     /// Tells the cache whether the app needs it in the background: the player plays, or waits to.
     private func notePlaying(_ player: AVPlayer) {
@@ -440,59 +317,6 @@ package import SpoolSystem
         return asset.sources?.factory.door
     }
 
-    // MARK: Other items for the same media
-
-    /// Replaces the item by one with a URL that a receiver can fetch, because a receiver reaches
-    /// neither the loader nor this device's loopback. Puts an item of the cache back when the
-    /// receiver is gone.
-    private func followReceiver(_ player: AVPlayer, _ item: AVPlayerItem) {
-        let route = (item.asset as? CachingAVURLAsset)?.route
-        if Self.isOnReceiver(player) {
-            guard let externalPlayback, route == .cache || (route == .loopback && handedOver?.item !== item),
-                let asset = item.cachedAsset, let plain = asset.sources?.external(externalPlayback)
-            else { return }
-            let new = AVPlayerItem(asset: plain)
-            handedOver = (new, asset)
-            replace(item, with: new, in: player)
-        } else if let (handed, asset) = handedOver {
-            handedOver = nil
-            guard handed === item, let cached = asset.sources?.again() else { return }
-            replace(item, with: AVPlayerItem(asset: cached), in: player)
-        }
-    }
-
-    /// Whether an AirPlay receiver plays the player's video. visionOS sends video to none.
-    private static func isOnReceiver(_ player: AVPlayer) -> Bool {
-        #if os(visionOS)
-        false
-        #else
-        player.isExternalPlaybackActive
-        #endif
-    }
-
-    /// Replaces an item that failed. An item never leaves that state.
-    private func createAgain(_ player: AVPlayer) {
-        guard let item = player.currentItem, let cached = item.cachedAsset?.sources?.again() else { return }
-        replace(item, with: AVPlayerItem(asset: cached), in: player)
-    }
-
-    func replace(_ item: AVPlayerItem, with new: AVPlayerItem, in player: AVPlayer, rate wanted: Float? = nil) {
-        let (time, rate) = (item.currentTime(), wanted ?? player.rate)
-        item.copySettings(to: new)
-        item.copySelection(to: new, on: main)
-        if time.seconds.isFinite, time.seconds > 0 { new.seek(to: time, completionHandler: nil) }
-        if let queue = player as? AVQueuePlayer {
-            guard queue.canInsert(new, after: item) else { return }
-            queue.insert(new, after: item)
-            queue.remove(item)
-        } else {
-            player.replaceCurrentItem(with: new)
-        }
-        if rate != 0, player.rate != rate { player.rate = rate }
-        onReplacement?(item, new)
-        look()
-    }
-
     // MARK: The state
 
     private func state(of player: AVPlayer, _ current: AVPlayerItem?) -> PlaybackState {
@@ -506,7 +330,7 @@ package import SpoolSystem
         }
         if let failure { return .failed(PlaybackFailure(failure, of: current)) }
         if hasEnded { return .ended }
-        if isStalled { return .stalled }
+        if stalls.isWaiting { return .stalled }
         if current.status == .unknown { return .loading }
         return player.timeControlStatus == .paused ? .paused : .waiting(player.reasonForWaitingToPlay)
     }
@@ -514,6 +338,9 @@ package import SpoolSystem
     private func publish(_ new: PlaybackState) {
         reporter.follow(player?.currentItem, new, isWanted: player.map { $0.rate != 0 } ?? false)
         guard new != state else { return }
+        #if canImport(Combine)
+        objectWillChange.send()
+        #endif
         state = new
         broadcast.send(new)
     }

@@ -182,7 +182,7 @@ extension PlaybackObserver {
     func followRescue(_ player: AVPlayer, _ item: AVPlayerItem) {
         guard rescuesItems else { return }
         let condition = condition(of: item, player)
-        if case .failed = condition {} else { wantedRate = intendedRate(of: player) }
+        if case .failed = condition {} else { stalls.wantedRate = stalls.intendedRate(of: player) }
         let others = (player as? AVQueuePlayer)?.items().filter { $0 !== item } ?? []
         rescue.follow(item, condition, isAlone: !others.contains { $0.asset === item.asset || AssetLoader.shared($0, item) })
     }
@@ -194,16 +194,7 @@ extension PlaybackObserver {
         }
         if item.status == .unknown { return .needs(.opening) }
         let isWaiting = player.timeControlStatus == .waitingToPlayAtSpecifiedRate && player.reasonForWaitingToPlay != .noItemToPlay
-        return recovery.isWaiting || isWaiting ? .needs(.stalled) : .well
-    }
-
-    /// The rate at which the user wants to play. A player that ran out of bytes may have the rate
-    /// 0.
-    func intendedRate(of player: AVPlayer) -> Float {
-        switch recovery.state {
-        case .playing(let rate), .stopped(let rate), .waiting(let rate): rate
-        case .idle: player.rate
-        }
+        return stalls.isWaiting || isWaiting ? .needs(.stalled) : .well
     }
 
     /// Puts the original in the place of an item that failed or does not move. A pause since then
@@ -211,7 +202,7 @@ extension PlaybackObserver {
     func putOriginal(_ new: AVPlayerItem, inPlaceOf old: AVPlayerItem) {
         guard let player, player.currentItem === old else { return }
         reporter.rescued()
-        replace(old, with: new, in: player, rate: wantedRate)
+        swapper.replace(old, with: new, in: player, rate: stalls.wantedRate)
     }
 }
 

@@ -49,6 +49,18 @@ public final class PassthroughSubject<Output, Failure: Error>: Subject {
     public func send(completion: Subscribers.Completion<Failure>) {}
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {}
 }
+public final class ObservableObjectPublisher: Publisher {
+    public typealias Output = Void
+    public typealias Failure = Never
+    public init() {}
+    public func send() {}
+    public func receive<S: Subscriber>(subscriber: S) where S.Input == Void, S.Failure == Never {}
+}
+public protocol ObservableObject: AnyObject {
+    associatedtype ObjectWillChangePublisher: Publisher = ObservableObjectPublisher
+    where ObjectWillChangePublisher.Failure == Never
+    var objectWillChange: ObjectWillChangePublisher { get }
+}
 public enum Publishers {
     public enum PrefetchStrategy { case keepFull, byRequest }
     public enum BufferingStrategy<Failure: Error> { case dropNewest, dropOldest, customError(() -> Failure) }
