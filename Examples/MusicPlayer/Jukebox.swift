@@ -37,7 +37,7 @@ import SwiftUI
     deinit { for task in following + [progressTask].compactMap(\.self) { task.cancel() } }
 
     func togglePlaying() {
-        if state == .playing || state == .stalled { player.playback.pause() } else { player.playback.play() }
+        if state == .playing || state == .stalled { player.pause() } else { player.playback.play() }
     }
 
     func next() {

@@ -1,4 +1,6 @@
 #if !os(watchOS)
+public import SpoolCore
+
 /// The source of an asset's bytes.
 public enum AssetRoute: Hashable, Sendable {
     /// The cache, through the asset's own loader.
@@ -23,8 +25,13 @@ public enum AssetRoute: Hashable, Sendable {
         /// process: App Transport Security, a proxy of the system or a filter prevents it.
         /// `NSAllowsLocalNetworking` in the app's Info.plist permits it.
         case loopbackNotPermitted
-        /// An earlier asset of the resource fell back to the original URL.
-        case fellBack(FallbackReason)
+        /// The origin states no length, so the resource is live or made as it is sent.
+        case unknownLength
+        /// The bytes have this content coding, which a player would have to decode.
+        case contentCoding(String)
+        /// An earlier asset of the resource failed in the cache with this code, and the player was
+        /// sent to the original URL.
+        case fellBack(CacheError.Code)
         /// The cache is closed.
         case cacheIsClosed
         /// The cache is bypassed (`MediaCache.isBypassed`).

@@ -150,8 +150,10 @@ public struct CachingAssetFactory: Sendable {
             case .playlist: return playlist(sources, parsed, key)
             case .openEnded: return openEnded(sources, parsed, key)
             case .rescued: return plain(sources, parsed, key, .rescued(reason.words))
-            case .unknownLength, .contentCoding, .trouble, .bypassed, .remembered:
-                return plain(sources, parsed, key, .fellBack(reason))
+            case .unknownLength: return plain(sources, parsed, key, .unknownLength)
+            case .contentCoding(let coding): return plain(sources, parsed, key, .contentCoding(coding))
+            case .trouble(let code): return plain(sources, parsed, key, .fellBack(code))
+            case .bypassed: return plain(sources, parsed, key, .bypassed)
             }
         }
         guard let customURL = customURL(of: url, parsed, key) else { return plain(sources, parsed, key, .malformedURL) }
@@ -215,7 +217,7 @@ public struct CachingAssetFactory: Sendable {
     private func openEnded(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
         door.forgetOpenEndedIfComplete(key, in: cache)
         guard storesOpenEndedBodies, let asset = try? proxied(sources, parsed, key) else {
-            return plain(sources, parsed, key, .fellBack(.unknownLength))
+            return plain(sources, parsed, key, .unknownLength)
         }
         return asset
     }

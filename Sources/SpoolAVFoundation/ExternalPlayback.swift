@@ -1,6 +1,6 @@
 #if !os(watchOS)
 public import AVFoundation
-public import Spool
+import Spool
 import SpoolSystem
 
 /// The source of an item's bytes for an AirPlay receiver. A receiver fetches the bytes itself, and
@@ -32,14 +32,6 @@ extension CachingAssetFactory {
         }
         return CachingAVURLAsset(
             url: url, options: parsed.forAsset, originalURL: url, key: nil, route: .original(.requested))
-    }
-}
-
-extension MediaCache {
-    /// Returns a plain asset for an AirPlay receiver, which fetches the bytes itself. The
-    /// parameters are those of `asset(for:)`.
-    public func externalPlaybackAsset(for url: URL, via route: ExternalPlaybackRoute = .original) -> CachingAVURLAsset {
-        CachingAssetFactory(cache: self).externalPlaybackAsset(for: url, via: route)
     }
 }
 #endif

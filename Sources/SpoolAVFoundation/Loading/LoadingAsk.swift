@@ -1,4 +1,4 @@
-public import SpoolCore
+package import SpoolCore
 
 /// The content of one loading request: content information, some bytes, or both.
 package struct LoadingAsk: Hashable, Sendable {
@@ -97,7 +97,7 @@ package struct LoadingFailure: Error, Hashable, Sendable {
 }
 
 /// The reason why the player is sent to the original URL.
-public enum FallbackReason: Hashable, Sendable {
+package enum FallbackReason: Hashable, Sendable {
     /// The origin does not state the length: the resource is endless, live or chunked. Content
     /// information cannot express that.
     case unknownLength
@@ -115,6 +115,4 @@ public enum FallbackReason: Hashable, Sendable {
     case bypassed
     /// The original replaced an earlier item of the resource, and played.
     case rescued
-    /// An earlier asset of the resource was sent to the original URL.
-    case remembered
 }

@@ -179,8 +179,8 @@ import Combine
         player?.play()
     }
 
-    /// Pauses. The same as `pause()` of the player.
-    public func pause() {
+    /// Pauses, as `pause()` of the player.
+    package func pause() {
         player?.pause()
         look()
     }

@@ -89,7 +89,6 @@ extension FallbackReason {
         case .trouble(let code): "the cache can't serve it: \(code)"
         case .bypassed: "the cache is bypassed"
         case .rescued: "an item of it was rescued before"
-        case .remembered: "an asset of it was sent to the original before"
         }
     }
 

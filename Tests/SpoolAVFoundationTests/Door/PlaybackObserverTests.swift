@@ -180,7 +180,7 @@ import Testing
         // The player goes on by itself, and its end is the item's.
         if followsRedirects { #expect(world.run { stage.observer.state == .ended } && stage.simulated.endCount == 1) }
         let next = world.asset()
-        #expect(next.url == world.url && next.route == .original(.fellBack(.unknownLength)))
+        #expect(next.url == world.url && next.route == .original(.unknownLength))
         #expect(world.breaches == [])
     }
 
