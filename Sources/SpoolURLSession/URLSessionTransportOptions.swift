@@ -30,7 +30,7 @@ package struct URLSessionTransportOptions: Sendable {
     /// waits holds one.
     package var maxConnectionsPerHost = 16
     /// The value of `User-Agent` for requests without one, or nil for that of the session. On
-    /// Apple's systems that is the one of CFNetwork, which names the app, as without a cache.
+    /// Apple's systems that is the one of CFNetwork, which names the app. A player sends another.
     package var userAgent = Self.defaultUserAgent
 
     #if canImport(Darwin)
