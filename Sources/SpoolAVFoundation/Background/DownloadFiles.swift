@@ -39,6 +39,8 @@ package struct DownloadFiles: Sendable {
 
     private struct Record: Codable {
         var label: String
+        /// Whether the request may use cellular, expensive and constrained networks.
+        var networks: [Bool]
         /// The fields of the request, and those of the response, as names and values in turn.
         var asked: [[String]]
         var status: Int
@@ -49,8 +51,10 @@ package struct DownloadFiles: Sendable {
     /// that may be secret has none.
     package func keep(_ download: HandOver, _ head: ResponseHead, at path: String) throws {
         guard download.fields.lines.allSatisfy({ Self.openFields.contains($0.name.lowercased()) }) else { return }
+        let access = download.access
         let record = Record(
-            label: download.label, asked: Self.texts(download.fields), status: head.status, fields: Self.texts(head.fields))
+            label: download.label, networks: [access.allowsCellular, access.allowsExpensive, access.allowsConstrained],
+            asked: Self.texts(download.fields), status: head.status, fields: Self.texts(head.fields))
         try JSONEncoder().encode(record).write(to: URL(fileURLWithPath: path + Self.suffix))
     }
 
@@ -85,9 +89,11 @@ package struct DownloadFiles: Sendable {
         // A damaged record is none.
         guard let data = try? Data(contentsOf: URL(fileURLWithPath: path + suffix)), data.count <= maxRecordBytes else { return nil }
         guard let record = try? JSONDecoder().decode(Record.self, from: data), var download = HandOver(label: record.label),
-            let asked = fields(record.asked), let fields = fields(record.fields)
+            let asked = fields(record.asked), let fields = fields(record.fields), record.networks.count == 3
         else { return nil }
         download.fields = asked
+        download.access = NetworkAccess(
+            allowsCellular: record.networks[0], allowsExpensive: record.networks[1], allowsConstrained: record.networks[2])
         return (download, ResponseHead(status: record.status, fields: fields))
     }
 

@@ -100,6 +100,7 @@ import Testing
         let others = DownloadFiles(in: directory.path, session: "com.example/app-2")
         var film = try rest("film", from: 7)
         film.fields = ["Accept": "video/*"]
+        film.access.allowsCellular = false
         let head = ResponseHead(status: 206, fields: ["Content-Range": "bytes 7-9/10", "ETag": "\"v1\""])
         for path in [files.path("1"), files.path("2"), others.path("3"), directory.path + "/film"] {
             try Data([1, 2, 3]).write(to: URL(fileURLWithPath: path))
