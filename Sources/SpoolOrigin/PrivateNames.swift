@@ -27,9 +27,9 @@ extension PrivateNames {
     }
 
     /// Returns whether an origin at `host` may lead to `other`, by a redirect or a reference. A
-    /// public origin may not lead into a private network.
+    /// public origin may not lead into a private network, nor to an address that it hides.
     package func allowReference(from host: String, to other: String) -> Bool {
-        guard case .refused(let exceptions) = self, Self.isInside(other) else { return true }
+        guard case .refused(let exceptions) = self, Self.isInside(other) || Self.isOldAddress(other) else { return true }
         return Self.isInside(host) || HostSet(exceptions).contains(host.asciiLowercased)
     }
 
@@ -47,11 +47,15 @@ extension PrivateNames {
         // dots that are not ASCII.
         guard !host.utf8.contains(UInt8(ascii: "%")) else { return false }
         let name = (host.hasSuffix(".") ? String(host.dropLast()) : host).asciiLowercased
-        // A last label of digits is an address in an old spelling (WHATWG URL, "ends in a number").
-        guard let last = name.split(separator: ".").last, !(last.utf8.first.map { (0x30...0x39).contains($0) } == true) else {
-            return false
-        }
+        guard let last = name.split(separator: ".").last, !isOldAddress(name) else { return false }
         return !name.utf8.contains(UInt8(ascii: ".")) || reservedTopLevels.contains(String(last)) || name.hasSuffix(".home.arpa")
+    }
+
+    /// Whether a host is an IPv4 address in an old spelling, such as `127.1` or `0x7f000001`: its
+    /// last label begins with a digit (WHATWG URL, "ends in a number").
+    private static func isOldAddress(_ host: String) -> Bool {
+        guard SocketAddress(literal: host, port: 0) == nil else { return false }
+        return host.split(separator: ".").last?.utf8.first.map { (0x30...0x39).contains($0) } ?? false
     }
 
     /// Top-level names that public DNS does not and will not delegate (RFC 6761, RFC 6762, RFC

@@ -75,6 +75,7 @@ import Testing
         ("http://media.example/", "http://cdn.example/", true), ("http://media.example/", "http://1.1.1.1/", true),
         ("http://nas.local/", "http://192.168.1.1/", true), ("http://127.0.0.1/", "http://localhost:8080/", true),
         ("http://192.168.1.1/", "http://media.example/", true), ("http://media.example/", "/other", true),
+        ("http://media.example/", "http://2130706433/", false), ("http://media.example/", "http://0x7f.1./", false),
     ])
     func `a redirect from the Internet to a private network is rejected`(from: String, to: String, isFollowed: Bool) {
         func decision(_ names: PrivateNames) -> RedirectPolicy.Decision {
@@ -121,6 +122,31 @@ import Testing
         #expect(end("127.1", .allowed) == .complete)
         #expect(end("127.0.0.1", .refused()) == .complete)
         #expect(end("localhost", .refused()) == .complete)
+    }
+
+    /// libcurl takes a kept connection to the same address, whatever the spelling of the host is.
+    @Test func `libcurl sends no request of a public name on a connection that another request opened`() throws {
+        let origin = try RawOrigin([VirtualResource(url: "/v", seed: 4, length: 1000)])
+        defer { origin.stop() }
+        var options = CurlTransportOptions.patient
+        options.privateNames = .refused()
+        options.usesEnvironmentProxies = false
+        let transport = CurlTransport(options: options)
+        defer { transport.close() }
+        func end(_ host: String) -> TransferEnd? {
+            let probe = TransferProbe()
+            probe.start(OriginRequest(url: "http://\(host):\(origin.port)/v", fields: [:]), on: transport)
+            return probe.waitForEnd()
+        }
+        for host in ["127.1", "2130706433", "0177.0.0.1"] {
+            #expect(end("127.0.0.1") == .complete)
+            guard case .failed(.notAsked(let url, let reason)) = end(host) else {
+                Issue.record("\(host) was asked on a kept connection")
+                return
+            }
+            #expect(url == "http://\(host):\(origin.port)/v")
+            #expect(reason.contains("127.0.0.1") && reason.contains("--allow-private"))
+        }
     }
 
     @Test func `libcurl connects unnamed origins to this machine only for local clients`() throws {

@@ -346,7 +346,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private func end(of transfer: CurlTransfer, _ code: CURLcode, _ text: String) -> TransferEnd {
         if let decided = transfer.decidedEnd { return decided }
         guard code == CURLE_OK else {
-            if code == CURLE_COULDNT_CONNECT, let refused = transfer.refusedAddress {
+            if code == CURLE_COULDNT_CONNECT || code == CURLE_ABORTED_BY_CALLBACK, let refused = transfer.refusedAddress {
                 return .failed(.notAsked(url: transfer.request.url, refused))
             }
             let bodyBytes = transfer.hasHead ? transfer.bodyBytes : nil

@@ -160,7 +160,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     /// Returns whether a connection may be opened to an address that was looked up for the host of
     /// the URL.
     func mayConnect(to address: SocketAddress) -> Bool {
-        guard let privateNames, privateNames != .allowed || !request.reach.isEmpty else { return true }
+        guard checksAddresses, let privateNames else { return true }
         guard let origin = request.location?.origin else { return false }
         if let bound = request.reach.first(where: { !$0.allow(origin, at: address) }) {
             refusedAddress =
@@ -174,6 +174,18 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
             "\(origin.host) leads to the private address \(address.host), which no public name may;"
             + " allow it with --allow-private \(origin.host), or the origin with --allow-origin \(origin)"
         return false
+    }
+
+    /// Whether the addresses of connections are checked.
+    private var checksAddresses: Bool { privateNames.map { $0 != .allowed || !request.reach.isEmpty } ?? false }
+
+    /// Returns whether the request may leave on a connection. Another request may have opened it, by
+    /// another name of the same host or with other rights.
+    func mayUse(connectionTo address: UnsafePointer<CChar>?) -> Bool {
+        // Of a name with several addresses, some may have been refused.
+        refusedAddress = nil
+        guard checksAddresses else { return true }
+        return address.flatMap { SocketAddress(literal: String(cString: $0), port: 0) }.map(mayConnect) ?? false
     }
 
     /// Makes the socket for a connection.
@@ -371,10 +383,12 @@ let curlOpenSocketCallback: curl_opensocket_callback = { context, _, target in
     return transfer.openSocket(target.pointee)
 }
 
-/// Called when there is a connection and the request leaves.
-let curlRequestCallback: curl_prereq_callback = { context, _, _, _, _ in
+/// Called when there is a connection and the request leaves, unless the address is refused.
+let curlRequestCallback: curl_prereq_callback = { context, address, _, _, _ in
     guard let context else { return CURL_PREREQFUNC_ABORT }
-    Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().requestSent()
+    let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+    guard transfer.mayUse(connectionTo: address) else { return CURL_PREREQFUNC_ABORT }
+    transfer.requestSent()
     return CURL_PREREQFUNC_OK
 }
 #endif
