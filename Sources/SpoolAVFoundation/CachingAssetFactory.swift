@@ -116,7 +116,7 @@ public struct CachingAssetFactory: Sendable {
     }
 
     /// Returns whether URLs with this scheme go through the cache.
-    public func supports(_ url: URL) -> Bool {
+    package func supports(_ url: URL) -> Bool {
         url.scheme.map { supportedSchemes.contains($0.lowercased()) } == true
     }
 
