@@ -106,6 +106,9 @@ var targets: [Target] = [
         "Spool",
         ["SpoolCore", "SpoolLibc", "SpoolMedia", "SpoolSystem", "SpoolStore", "SpoolManifests"] + defaultTransport),
 
+    // Reads the manifests of players that Apple's systems do not have
+    module("SpoolDASH", ["SpoolCore", "SpoolManifests", "Spool"]),
+
     // Takes over the stores of other caches
     module("SpoolAdoption", ["SpoolCore", "SpoolJSON", "SpoolLibc", "SpoolSystem", "SpoolStore", "Spool"]),
 
@@ -147,7 +150,7 @@ var targets: [Target] = [
     .executableTarget(
         name: "SpoolCommand",
         dependencies: [
-            "Spool", "SpoolTiers", "SpoolAdoption", "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin",
+            "Spool", "SpoolDASH", "SpoolTiers", "SpoolAdoption", "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin",
             "SpoolStore", "SpoolJSON", "SpoolCore", "SpoolLibc", "SpoolSystem",
         ],
         swiftSettings: settings),
@@ -169,7 +172,7 @@ var targets: [Target] = [
     tests(
         "SpoolTests",
         [
-            "SpoolLibc", "Spool", "SpoolAdoption", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport",
+            "SpoolLibc", "Spool", "SpoolDASH", "SpoolAdoption", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport",
             "SpoolTesting",
         ]
             + cryptography),
@@ -181,11 +184,11 @@ var targets: [Target] = [
         ["SpoolAVFoundation", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]
             + avFoundation),
     tests("SpoolServerTests", ["SpoolLibc", "SpoolServer", "SpoolSystem", "SpoolCore"]),
-    tests("SpoolManifestsTests", ["SpoolManifests", "SpoolCore"]),
+    tests("SpoolManifestsTests", ["SpoolDASH", "SpoolManifests", "SpoolCore"]),
     tests(
         "SpoolProxyTests",
         [
-            "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolLibc",
+            "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolDASH", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolLibc",
             "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting",
         ]),
     tests(
@@ -262,6 +265,7 @@ var products: [Product] = [
     .library(name: "SpoolStore", targets: ["SpoolStore"]),
     .library(name: "SpoolOrigin", targets: ["SpoolOrigin"]),
     .library(name: "SpoolProxy", targets: ["SpoolProxy"]),
+    .library(name: "SpoolDASH", targets: ["SpoolDASH"]),
     .library(name: "SpoolAdoption", targets: ["SpoolAdoption"]),
     .library(name: "SpoolTesting", targets: ["SpoolTesting"]),
     .executable(name: "spool", targets: ["SpoolCommand"]),

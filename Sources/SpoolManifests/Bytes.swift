@@ -3,36 +3,39 @@ import SpoolCore
 /// Bytes of the grammars of manifests.
 extension UInt8 {
     static let lineFeed = UInt8(ascii: "\n"), carriageReturn = UInt8(ascii: "\r"), space = UInt8(ascii: " "), tab = UInt8(ascii: "\t")
-    static let hash = UInt8(ascii: "#"), quote = UInt8(ascii: "\""), comma = UInt8(ascii: ","), equals = UInt8(ascii: "=")
-    static let colon = UInt8(ascii: ":"), openBrace = UInt8(ascii: "{"), closeBrace = UInt8(ascii: "}"), dollar = UInt8(ascii: "$")
+    package static let hash = UInt8(ascii: "#"), quote = UInt8(ascii: "\""), comma = UInt8(ascii: ","), equals = UInt8(ascii: "=")
+    package static let colon = UInt8(ascii: ":"), openBrace = UInt8(ascii: "{"), closeBrace = UInt8(ascii: "}"), dollar = UInt8(ascii: "$")
 
     /// Whether the byte is a space or a tab.
     var isBlank: Bool { self == .space || self == .tab }
+
+    /// Whether this is white space of XML: space, tab, line feed or carriage return.
+    package var isXMLSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
 }
 
 extension RandomAccessCollection<UInt8> {
     /// Whether the bytes are those of `text`.
-    func equals(_ text: StaticString) -> Bool {
+    package func equals(_ text: StaticString) -> Bool {
         count == text.utf8CodeUnitCount && text.withUTF8Buffer { elementsEqual($0) }
     }
 
     /// Whether the first bytes are those of `text`.
-    func begins(with text: StaticString) -> Bool {
+    package func begins(with text: StaticString) -> Bool {
         text.withUTF8Buffer { starts(with: $0) }
     }
 
     /// The bytes as text. Bytes that are no UTF-8 become replacement characters.
-    var text: String { String(decoding: self, as: UTF8.self) }
+    package var text: String { String(decoding: self, as: UTF8.self) }
 
     /// The bytes as the text of a URL. If they are no UTF-8, each byte outside ASCII is
     /// percent-encoded: a server reads that byte as if the player had sent it.
-    var urlText: String {
+    package var urlText: String {
         let text = text
         return text.utf8.elementsEqual(self) ? text : percentEncoded { $0 > 0x7F }
     }
 
     /// The number of bytes before the text of a document: a byte order mark and white space.
-    var countBeforeText: Int {
+    package var countBeforeText: Int {
         let mark = begins(with: "\u{FEFF}") ? 3 : 0
         return mark + dropFirst(mark).prefix(while: \.isXMLSpace).count
     }
@@ -60,12 +63,12 @@ extension [UInt8] {
     }
 
     /// Whether the bytes from `start` on begin with those of `text`.
-    func begins(with text: StaticString, at start: Int) -> Bool {
+    package func begins(with text: StaticString, at start: Int) -> Bool {
         text.withUTF8Buffer { text in withUnsafeBytes { $0.begins(with: UnsafeRawBufferPointer(text), at: start) } }
     }
 
     /// Whether the bytes from `start` on begin with `other`.
-    func begins(with other: [UInt8], at start: Int) -> Bool {
+    package func begins(with other: [UInt8], at start: Int) -> Bool {
         withUnsafeBytes { bytes in other.withUnsafeBytes { bytes.begins(with: $0, at: start) } }
     }
 
@@ -83,7 +86,7 @@ extension ArraySlice<UInt8> {
     func has(_ byte: UInt8) -> Bool { withUnsafeBytes { $0.firstIndex(of: byte, from: 0) != nil } }
 
     /// Whether no byte is outside ASCII.
-    var isASCII: Bool { withUnsafeBytes { $0.firstIndex(outside: 0x00...0x7F, from: 0) == nil } }
+    package var isASCII: Bool { withUnsafeBytes { $0.firstIndex(outside: 0x00...0x7F, from: 0) == nil } }
 
     /// The bytes without spaces and tabs at both ends.
     var trimmed: ArraySlice<UInt8> {

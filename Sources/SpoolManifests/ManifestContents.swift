@@ -2,7 +2,7 @@
 package struct ManifestContents: Hashable, Sendable {
     package var kind: ManifestKind
     /// The references in the order of the document.
-    package internal(set) var references = ManifestReferences()
+    package var references = ManifestReferences()
     /// Replacements that do not depend on a reference: a removed steering tag, for example.
     package var edits = ManifestEdits()
     /// The variables that manifests below this one can import (HLS).

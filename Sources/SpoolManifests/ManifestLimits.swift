@@ -49,5 +49,5 @@ package struct ManifestLimits: Hashable, Sendable {
     func addedBytes(_ count: Int) -> Int { 6 * count + (512 << 10) }
 
     /// The limit of resolved bytes, for errors.
-    var resolvedBytesLimit: String { "references that take at most \(maxResolvedBytes) bytes to resolve" }
+    package var resolvedBytesLimit: String { "references that take at most \(maxResolvedBytes) bytes to resolve" }
 }

@@ -3,11 +3,14 @@ package import SpoolCore
 /// Reads manifests, and writes them with other references. A pure function of the bytes, their URL
 /// and the variables of the parent.
 package struct ManifestReader: Sendable {
-    package var limits = ManifestLimits()
+    package var limits: ManifestLimits
+    /// The formats that the reader knows besides HLS.
+    package let formats: [any ManifestFormat]
 
     /// Creates a reader.
-    package init(limits: ManifestLimits = ManifestLimits()) {
+    package init(limits: ManifestLimits = ManifestLimits(), formats: [any ManifestFormat] = []) {
         self.limits = limits
+        self.formats = formats
     }
 
     /// Returns the parts of a manifest that matter, or nil when the bytes are not a manifest.
@@ -28,7 +31,10 @@ package struct ManifestReader: Sendable {
             return try HLSPlaylist(bytes, at: url, variables: variables, limits: limits).contents
         }
         if bytes.first == .openBrace { return try JSONManifest(bytes, at: url, limits: limits)?.contents }
-        return try DASHManifest.contents(of: bytes, at: url, limits: limits)
+        for format in formats {
+            if let contents = try format.contents(of: bytes, at: url, limits: limits) { return contents }
+        }
+        return nil
     }
 
     /// Whether a document with these first bytes may be a manifest. Eight bytes suffice for a
@@ -92,7 +98,7 @@ package struct ManifestReader: Sendable {
 
 extension ManifestReference.Syntax {
     /// Returns the bytes that mean `text` in this syntax, or nil when it cannot contain the text.
-    func written(_ text: String) -> [UInt8]? {
+    package func written(_ text: String) -> [UInt8]? {
         switch self {
         case .line: return Array(text.replacingVariables.utf8)
         case .plain:

@@ -49,7 +49,7 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
     }
 
     /// Adds a reference.
-    mutating func append(_ reference: ManifestReference) {
+    package mutating func append(_ reference: ManifestReference) {
         texts.append(reference.text)
         let form = Form(base: reference.base, role: reference.role, syntax: reference.syntax)
         append(reference.span, form, text: UInt32(texts.count - 1))

@@ -6,7 +6,7 @@ import Testing
 struct ForeignNumberTests {
     /// The code that reads such numbers, or computes with them.
     private static let readers = [
-        "Sources/SpoolManifests/", "Sources/SpoolMedia/", "Sources/SpoolAdoption/", "Sources/SpoolCore/HTTP/",
+        "Sources/SpoolManifests/", "Sources/SpoolDASH/", "Sources/SpoolMedia/", "Sources/SpoolAdoption/", "Sources/SpoolCore/HTTP/",
         "Sources/SpoolServer/Request/", "Sources/SpoolStore/Index/", "Sources/SpoolTiers/Bucket/",
         "Sources/Spool/Preload/", "Sources/Spool/Presentation/", "Sources/SpoolProxy/Manifests/", "Sources/SpoolCommand/Commands/",
         "Sources/SpoolCommand/Terminal/", "Sources/SpoolCommand/Top/",

@@ -17,6 +17,7 @@ enum ModuleMap {
         "SpoolMedia": ["SpoolCore"],
         "Spool": ["SpoolMedia", "SpoolStore", "SpoolOrigin", "SpoolURLSession", "SpoolManifests"],
         "SpoolTiers": ["Spool"],
+        "SpoolDASH": ["Spool"],
         "SpoolAdoption": ["Spool", "SpoolJSON"],
         "SpoolProxy": ["Spool", "SpoolServer"],
         "SpoolDashboard": ["SpoolProxy", "SpoolAdoption"],
@@ -28,7 +29,7 @@ enum ModuleMap {
         "SpoolTestSupport": ["SpoolTesting"],
         "SpoolDeviceChecks": ["SpoolAVFoundation", "SpoolTesting"],
         "SpoolDeviceCheck": ["SpoolDeviceChecks"],
-        "SpoolCommand": ["SpoolDashboard", "SpoolTiers"],
+        "SpoolCommand": ["SpoolDashboard", "SpoolTiers", "SpoolDASH"],
         "SpoolCrashTest": ["SpoolTestSupport"],
         "SpoolBenchmarks": ["Rangeable", "SpoolProxy", "SpoolAVFoundation", "SpoolTestSupport"],
     ]

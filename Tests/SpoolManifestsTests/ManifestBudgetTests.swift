@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolDASH
 import SpoolManifests
 import Testing
 
@@ -10,7 +11,7 @@ struct ManifestBudgetTests {
     private static func isBeyondLimit(
         _ text: String, at url: String = url, limits: ManifestLimits = ManifestLimits()
     ) -> Bool {
-        let reader = ManifestReader(limits: limits), bytes = Array(text.utf8)
+        let reader = ManifestReader(limits: limits, formats: [DASHFormat()]), bytes = Array(text.utf8)
         do throws(ParseError) {
             guard let contents = try reader.contents(of: bytes, at: url) else { return false }
             _ = try reader.rewritten(bytes, contents) { $0.url }
@@ -35,7 +36,7 @@ struct ManifestBudgetTests {
 
     @Test func `the first parameter of a name counts, with its value behind the first equals sign`() throws {
         let text = "#EXTM3U\n#EXT-X-DEFINE:QUERYPARAM=\"t\"\n#EXT-X-DEFINE:QUERYPARAM=\"f\"\n{$t}.ts\n{$f}.ts\n"
-        let contents = try ManifestReader().contents(of: Array(text.utf8), at: "\(Self.url)?f&x=0&t=a=%62&&t=c&f=")
+        let contents = try ManifestReader(formats: [DASHFormat()]).contents(of: Array(text.utf8), at: "\(Self.url)?f&x=0&t=a=%62&&t=c&f=")
         #expect(try #require(contents).references.map(\.text) == ["a=b.ts", ".ts"])
     }
 
@@ -67,7 +68,7 @@ struct ManifestBudgetTests {
 
     @Test func `names of JSON count with their escapes resolved`() throws {
         let text = #"{"ASSETS":[{"\u0055RI":"\/a"},{"URI":7},"URI",{"URI":{"URI":"no"}}],"URI":"no"}"#
-        let contents = try #require(try ManifestReader().contents(of: Array(text.utf8), at: Self.url))
+        let contents = try #require(try ManifestReader(formats: [DASHFormat()]).contents(of: Array(text.utf8), at: Self.url))
         #expect(contents.references.map(\.text) == ["/a"])
     }
 

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolDASH
 import SpoolManifests
 import Testing
 
@@ -21,12 +22,12 @@ struct PlayableTests {
 
     private static func offered(_ text: String, complete: Set<Int>) throws -> String? {
         let bytes = Array(text.utf8)
-        let outline = try #require(try StreamOutline.read(bytes, at: url))
+        let outline = try #require(try StreamOutline.read(bytes, at: url, formats: [DASHFormat()]))
         let playable = outline.playable(complete.contains)
         guard !playable.isEmpty else { return nil }
-        var contents = try #require(try ManifestReader().contents(of: bytes, at: url))
+        var contents = try #require(try ManifestReader(formats: [DASHFormat()]).contents(of: bytes, at: url))
         contents.offer(playable, of: outline)
-        return String(decoding: try ManifestReader().rewritten(bytes, contents) { _ in nil }, as: UTF8.self)
+        return String(decoding: try ManifestReader(formats: [DASHFormat()]).rewritten(bytes, contents) { _ in nil }, as: UTF8.self)
     }
 
     @Test func `a multivariant playlist offers complete variants and renditions, and no empty group`() throws {

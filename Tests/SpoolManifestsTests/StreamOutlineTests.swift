@@ -1,11 +1,12 @@
 import SpoolCore
+import SpoolDASH
 import SpoolManifests
 import Testing
 
 /// The parts of a stream, as its manifests list them.
 struct StreamOutlineTests {
     private static func outline(_ text: String) throws -> StreamOutline {
-        try #require(try StreamOutline.read(Array(text.utf8), at: "https://a.example/v/manifest"))
+        try #require(try StreamOutline.read(Array(text.utf8), at: "https://a.example/v/manifest", formats: [DASHFormat()]))
     }
 
     private static func parts(_ text: String) throws -> [StreamPart] {
@@ -89,7 +90,7 @@ struct StreamOutlineTests {
         template("media='$Time$'", "<SegmentTimeline><S d='1' r='9223372036854775807'/></SegmentTimeline>"),
     ])
     func `a stream with more segments than any has is refused`(mpd: String) {
-        #expect(throws: ParseError.self) { try StreamOutline.read(Array(mpd.utf8), at: "https://a.example/") }
+        #expect(throws: ParseError.self) { try StreamOutline.read(Array(mpd.utf8), at: "https://a.example/", formats: [DASHFormat()]) }
     }
 
     @Test(arguments: [
@@ -107,7 +108,7 @@ struct StreamOutlineTests {
 /// The times at which a player needs the parts of a stream.
 struct StreamTimesTests {
     private static func times(_ text: String) throws -> [Double] {
-        let outline = try #require(try StreamOutline.read(Array(text.utf8), at: "https://a.example/v/manifest"))
+        let outline = try #require(try StreamOutline.read(Array(text.utf8), at: "https://a.example/v/manifest", formats: [DASHFormat()]))
         return outline.renditions.flatMap(\.times)
     }
 

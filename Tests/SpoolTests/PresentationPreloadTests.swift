@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDASH
 import SpoolManifests
 import SpoolSystem
 import SpoolTesting
@@ -46,9 +47,10 @@ import Testing
         ),
     ]
 
-    private func world(script: (@Sendable (String) -> OriginBehaviour?)? = nil) throws -> EngineWorld {
+    private func world(readsDASH: Bool = true, script: (@Sendable (String) -> OriginBehaviour?)? = nil) throws -> EngineWorld {
         try EngineWorld(
             [],
+            configuration: { $0.readsDASH = readsDASH },
             script: { request, _ in
                 let name = String(request.url.dropFirst(Self.base.count))
                 if let answer = script?(name) { return answer }
@@ -97,6 +99,14 @@ import Testing
         let world = try world()
         try await world.cache.preload(Self.base + "film.mpd", .seconds(5)).result()
         #expect(try await stored(world) == ["film.mpd", "low-init.mp4", "low1.m4s", "low2.m4s"])
+        await world.cache.close()
+    }
+
+    @Test func `without its reader, a DASH manifest is refused and never taken for the whole film`() async throws {
+        let world = try world(readsDASH: false)
+        let preload = try world.cache.preload(Self.base + "film.mpd", .whole)
+        let error = await #expect(throws: CacheError.self) { try await preload.result() }
+        #expect(error?.code == .configuration && error?.message.contains("SpoolDASH") == true)
         await world.cache.close()
     }
 

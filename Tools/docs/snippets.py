@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-IMPORTS = ["Foundation", "Rangeable", "Spool", "SpoolStore", "SpoolOrigin", "SpoolAdoption", "SpoolProxy", "SpoolTesting", "AVFoundation", "SpoolAVFoundation", "Testing"]
+IMPORTS = ["Foundation", "Rangeable", "Spool", "SpoolStore", "SpoolOrigin", "SpoolDASH", "SpoolAdoption", "SpoolProxy", "SpoolTesting", "AVFoundation", "SpoolAVFoundation", "Testing"]
 FENCE = re.compile(r"^```swift\n(.*?)^```", re.S | re.M)
 AT_FILE_SCOPE = re.compile(r"^(extension|protocol|@Test|@Suite)\b", re.M)
 

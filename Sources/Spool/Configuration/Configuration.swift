@@ -1,4 +1,5 @@
 public import SpoolCore
+package import SpoolManifests
 
 /// The settings of a cache, in sections. Every bound has a unit, a default and a reason.
 ///
@@ -29,6 +30,8 @@ public struct Configuration: Sendable {
     public var contentTransform: (any ContentTransform)?
     /// The part of the app's users whose players use the cache. Nil stands for all users.
     public var rollout: Rollout?
+    /// The formats of manifests that are read besides HLS. `SpoolDASH` adds its own.
+    package var manifestFormats: [any ManifestFormat] = []
     /// The sinks that receive every event. They are called on any thread.
     public var events: [any EventSink] = []
     /// The sink for log lines. Nil writes no log.

@@ -277,10 +277,14 @@ public final class Preload: Sendable {
         guard let manifest = outcome.manifest else { return nil }
         let variables = state.withLock { $0.plan?.variables ?? [:] }
         do throws(ParseError) {
-            return try StreamOutline.read(manifest.bytes, at: manifest.url, variables: variables)
+            let formats = settings.cache.configuration.manifestFormats
+            let outline = try StreamOutline.read(manifest.bytes, at: manifest.url, variables: variables, formats: formats)
+            // Its manifest alone would pass for the whole film.
+            if outline != nil || !formats.isEmpty || !ManifestReader.beginsAsMPD(manifest.bytes) { return outline }
         } catch {
             throw CacheError(.unsupportedURL, "\(manifest.url) is a broken manifest: \(error)", cause: error)
         }
+        throw CacheError(.configuration, "\(manifest.url) is a DASH manifest; import SpoolDASH and set Configuration.readsDASH")
     }
 
     private func failed(_ error: CacheError, _ number: Int) {

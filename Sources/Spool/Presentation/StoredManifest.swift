@@ -16,9 +16,10 @@ struct StoredManifest: Sendable {
             done(
                 result.map { text in
                     // A text that is no manifest has no outline, which is the answer nil.
-                    guard let text, let outline = try? StreamOutline.read(text.bytes, at: text.url, variables: variables) else {
-                        return nil
-                    }
+                    guard let text,
+                        let outline = try? StreamOutline.read(
+                            text.bytes, at: text.url, variables: variables, formats: cache.configuration.manifestFormats)
+                    else { return nil }
                     return StoredManifest(text: text, outline: outline)
                 })
         }

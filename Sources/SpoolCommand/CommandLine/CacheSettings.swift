@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDASH
 import SpoolDashboard
 import SpoolJSON
 import SpoolLibc
@@ -255,6 +256,7 @@ struct CacheSettings {
 
     private func cache(_ given: Configuration, by other: EncryptionOptions? = nil) throws -> MediaCache {
         var configuration = given
+        configuration.readsDASH = true
         if let directory = configuration.storage.directory { configuration.limits = try limits(in: directory) }
         configuration.security.encryption = if let other { other } else { try encryption.options() }
         do throws(CacheError) {

@@ -80,16 +80,20 @@ package struct StreamOutline: Hashable, Sendable {
     /// - Parameters:
     ///   - url: The URL of the manifest: the last one after redirects.
     ///   - variables: The variables of the manifest above (HLS).
+    ///   - formats: The formats besides HLS.
     /// - Returns: nil when the bytes are not a manifest.
     /// - Throws: `ParseError` for a broken manifest, and for one beyond the limits.
     package static func read(
-        _ bytes: [UInt8], at url: String, variables: [String: String] = [:], limits: ManifestLimits = ManifestLimits()
+        _ bytes: [UInt8], at url: String, variables: [String: String] = [:], limits: ManifestLimits = ManifestLimits(),
+        formats: [any ManifestFormat] = []
     ) throws(ParseError) -> StreamOutline? {
         guard bytes.count <= limits.maxBytes else {
             throw ParseError(offset: limits.maxBytes, expected: "a manifest of at most \(limits.maxBytes) bytes")
         }
         if HLSPlaylist.isPlaylist(bytes) { return try HLSOutline(bytes, at: url, variables: variables, limits: limits).outline }
-        guard let (document, kind) = try DASHManifest.document(of: bytes, limits: limits), kind == .mpd else { return nil }
-        return try DASHOutline(document, at: url, limits: limits).outline
+        for format in formats {
+            if let outline = try format.outline(of: bytes, at: url, limits: limits) { return outline }
+        }
+        return nil
     }
 }

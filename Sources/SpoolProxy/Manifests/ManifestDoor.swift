@@ -37,7 +37,7 @@ final class ManifestDoor: Sendable {
 
     let rules: ProxyTargetRules
     let prefix: String
-    let reader = ManifestReader()
+    let reader: ManifestReader
     let wallNow: @Sendable () -> Timestamp
     /// The cache, which has the parts of presentations.
     let cache: MediaCache
@@ -91,6 +91,7 @@ final class ManifestDoor: Sendable {
         wallNow: @escaping @Sendable () -> Timestamp
     ) {
         self.cache = cache
+        reader = ManifestReader(formats: cache.configuration.manifestFormats)
         room = ManifestRoom(bytesOfClient: bytesOfClient)
         lanes = ManifestLanes(cache.environment.manifestLanes)
         self.rules = rules
@@ -256,7 +257,7 @@ final class ManifestDoor: Sendable {
     ) -> ManifestWork {
         let small = ManifestLimits.onLoop, number = memory.withLock { $0.memo.beginWork() }
         if text.bytes.count <= small.maxBytes {
-            let result = rewrite(text, isCoded: isCoded, cause, claim, ManifestReader(limits: small), number)
+            let result = rewrite(text, isCoded: isCoded, cause, claim, ManifestReader(limits: small, formats: reader.formats), number)
             guard case .beyondLimit = result else { return ManifestWork(result) }
         }
         let (work, isNew) = memory.withLock { memory in

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolDASH
 import SpoolManifests
 import Testing
 
@@ -11,7 +12,7 @@ struct DASHManifestTests {
     }
 
     private static func contents(_ text: String) throws -> ManifestContents? {
-        try ManifestReader().contents(of: Array(text.utf8), at: url)
+        try ManifestReader(formats: [DASHFormat()]).contents(of: Array(text.utf8), at: url)
     }
 
     // MARK: Bases

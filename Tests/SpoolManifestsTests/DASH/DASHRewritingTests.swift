@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolDASH
 import SpoolManifests
 import Testing
 

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolDASH
 import SpoolManifests
 
 /// The URLs of a proxy in its path form, and the way back.

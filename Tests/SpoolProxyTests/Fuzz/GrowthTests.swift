@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolDASH
 import SpoolLibc
 import SpoolManifests
 import SpoolOrigin
@@ -87,7 +88,7 @@ import Testing
     }
 
     private static let manifest: @Sendable ([UInt8]) -> Void = { bytes in
-        let reader = ManifestReader()
+        let reader = ManifestReader(formats: [DASHFormat()])
         guard let contents = try? reader.contents(of: bytes, at: "https://a.example/b/c.m3u8") else { return }
         _ = try? reader.rewritten(bytes, contents) { $0.url }
     }

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolDASH
 import SpoolManifests
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 
     @Test func `every reference of a broken manifest lies in it, in order, and nothing else changes`() throws {
         let fuzzer = try Fuzzer("manifests", rounds: 4000)
-        let reader = ManifestReader()
+        let reader = ManifestReader(formats: [DASHFormat()])
         try fuzzer.run { (bytes: [UInt8]) in
             let contents: ManifestContents?
             do { contents = try reader.contents(of: bytes, at: url, variables: ["i": "https://cdn.example"]) } catch { return }

@@ -1,11 +1,12 @@
 import SpoolCore
+import SpoolDASH
 import SpoolManifests
 import Testing
 
 /// Leaves renditions out of whole and of broken manifests, as the door does without a network.
 @Suite(.timeLimit(.minutes(20))) struct OfferFuzzTests {
     private static let url = "https://origin.example/a/main?x=1"
-    private let reader = ManifestReader()
+    private let reader = ManifestReader(formats: [DASHFormat()])
 
     /// The manifest with the renditions of `subset` alone.
     private func offered(_ subset: Set<Int>, of outline: StreamOutline, _ bytes: [UInt8]) throws -> [UInt8] {
@@ -15,7 +16,7 @@ import Testing
     }
 
     private func outline(_ bytes: [UInt8]) -> StreamOutline? {
-        guard let outline = try? StreamOutline.read(bytes, at: Self.url), (try? reader.contents(of: bytes, at: Self.url)) != nil else {
+        guard let outline = try? StreamOutline.read(bytes, at: Self.url, formats: [DASHFormat()]), (try? reader.contents(of: bytes, at: Self.url)) != nil else {
             return nil
         }
         return outline
@@ -37,7 +38,8 @@ import Testing
             guard let outline = outline(bytes), outline.renditions.contains(where: { !$0.places.isEmpty }) else { continue }
             // A playlist without any of its renditions lists none, as a media playlist does.
             for subset in Self.subsets(outline.renditions.count) where !subset.isEmpty {
-                let result = try #require(try StreamOutline.read(offered(subset, of: outline, bytes), at: Self.url))
+                let result = try #require(
+                    try StreamOutline.read(offered(subset, of: outline, bytes), at: Self.url, formats: [DASHFormat()]))
                 let wanted = subset.sorted().map { outline.renditions[$0] }
                 let comment: Comment = "\(subset) of \(String(decoding: bytes, as: UTF8.self))"
                 #expect(result.renditions.map(\.playlist) == wanted.map(\.playlist), comment)

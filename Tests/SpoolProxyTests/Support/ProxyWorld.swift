@@ -1,6 +1,7 @@
 import Foundation
 import Spool
 import SpoolCore
+import SpoolDASH
 import SpoolDashboard
 import SpoolOrigin
 import SpoolProxy
@@ -47,6 +48,7 @@ final class ProxyWorld: Sendable {
         dashboard changeDashboard: (inout DashboardOptions) -> Void = { _ in }
     ) throws {
         var configuration = Configuration()
+        configuration.readsDASH = true
         change(&configuration)
         let random = SystemRandom()
         let lanes = ["control", "index", "data-0", "data-1", "origin"].map { DiskLane(name: $0) }

@@ -1,3 +1,5 @@
+import SpoolManifests
+
 /// The places of DASH documents that contain URLs, and the schemes that give a value its meaning.
 enum DASHPlace {
     /// The role of an attribute's URL; nil for an attribute without one.

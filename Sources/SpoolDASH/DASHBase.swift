@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolManifests
 
 /// One URL that references at a place of an MPD are resolved against.
 ///

@@ -1,4 +1,5 @@
 package import SpoolCore
+package import SpoolManifests
 
 /// The XML documents of MPEG-DASH (ISO/IEC 23009-1): media presentation descriptions, patches, and
 /// the remote elements that `xlink:href` includes.

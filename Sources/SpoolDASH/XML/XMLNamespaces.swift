@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolManifests
 
 /// The bounds of an XML document that is read.
 struct XMLLimits: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolManifests
 
 /// A value of an XML document that can be replaced: the text of an element, or of an attribute.
 struct XMLValue: Hashable, Sendable {
@@ -92,9 +93,4 @@ extension String {
         let end = kept.lastIndex { !$0.isXMLSpace }.map { $0 + 1 } ?? kept.startIndex
         return String(decoding: kept[..<end], as: UTF8.self)
     }
-}
-
-extension UInt8 {
-    /// Whether this is white space of XML: space, tab, line feed or carriage return.
-    var isXMLSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
 }

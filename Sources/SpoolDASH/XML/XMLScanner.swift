@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolManifests
 
 /// Finds the spans of an XML document in one pass.
 ///

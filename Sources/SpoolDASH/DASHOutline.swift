@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolManifests
 
 /// Reads the representations of an MPD with all of their parts.
 struct DASHOutline {

@@ -1,3 +1,5 @@
+import SpoolManifests
+
 /// The encoding of an XML document, of those in which the bytes of ASCII mean ASCII.
 enum XMLEncoding: Sendable {
     case utf8

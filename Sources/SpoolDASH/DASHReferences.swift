@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolManifests
 
 /// Finds the references of a DASH document that must change behind a proxy.
 ///

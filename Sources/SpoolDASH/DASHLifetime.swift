@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolManifests
 
 /// The time for which a stored MPD serves (ISO/IEC 23009-1 §5.4; DASH-IF timing model).
 ///
