@@ -150,8 +150,8 @@ var targets: [Target] = [
     .executableTarget(
         name: "SpoolCommand",
         dependencies: [
-            "Spool", "SpoolDASH", "SpoolTiers", "SpoolAdoption", "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "SpoolOrigin",
-            "SpoolStore", "SpoolJSON", "SpoolCore", "SpoolLibc", "SpoolSystem",
+            "Spool", "SpoolDASH", "SpoolTiers", "SpoolAdoption", "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests",
+            "SpoolOrigin", "SpoolStore", "SpoolJSON", "SpoolCore", "SpoolLibc", "SpoolSystem",
         ],
         swiftSettings: settings),
 
@@ -172,8 +172,8 @@ var targets: [Target] = [
     tests(
         "SpoolTests",
         [
-            "SpoolLibc", "Spool", "SpoolDASH", "SpoolAdoption", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport",
-            "SpoolTesting",
+            "SpoolLibc", "Spool", "SpoolDASH", "SpoolAdoption", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore",
+            "SpoolTestSupport", "SpoolTesting",
         ]
             + cryptography),
     tests(

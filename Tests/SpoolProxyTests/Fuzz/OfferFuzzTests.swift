@@ -16,9 +16,9 @@ import Testing
     }
 
     private func outline(_ bytes: [UInt8]) -> StreamOutline? {
-        guard let outline = try? StreamOutline.read(bytes, at: Self.url, formats: [DASHFormat()]), (try? reader.contents(of: bytes, at: Self.url)) != nil else {
-            return nil
-        }
+        guard let outline = try? StreamOutline.read(bytes, at: Self.url, formats: [DASHFormat()]),
+            (try? reader.contents(of: bytes, at: Self.url)) != nil
+        else { return nil }
         return outline
     }
 
