@@ -15,12 +15,11 @@ struct StoredManifest: Sendable {
         StoredText.read(status, from: cache) { result in
             done(
                 result.map { text in
+                    guard let text else { return nil }
+                    let formats = cache.configuration.manifestFormats
                     // A text that is no manifest has no outline, which is the answer nil.
-                    guard let text,
-                        let outline = try? StreamOutline.read(
-                            text.bytes, at: text.url, variables: variables, formats: cache.configuration.manifestFormats)
-                    else { return nil }
-                    return StoredManifest(text: text, outline: outline)
+                    let outline = try? StreamOutline.read(text.bytes, at: text.url, variables: variables, formats: formats)
+                    return outline.map { StoredManifest(text: text, outline: $0) }
                 })
         }
     }
