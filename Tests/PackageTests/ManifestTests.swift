@@ -24,7 +24,9 @@ struct ManifestTests {
     @Test(arguments: Platform.allCases)
     func `the products are those of the design`(platform: Platform) throws {
         let products = try Manifest.dump(platform).products
-        let everywhere = ["Rangeable", "Spool", "SpoolStore", "SpoolOrigin", "SpoolProxy", "SpoolDASH", "SpoolAdoption", "SpoolTesting", "spool"]
+        let everywhere = [
+            "Rangeable", "Spool", "SpoolStore", "SpoolOrigin", "SpoolProxy", "SpoolDASH", "SpoolAdoption", "SpoolTesting", "spool",
+        ]
         // Where AVFoundation is a double, the modules on top of it are no products.
         let onApple = ["SpoolAVFoundation", "SpoolDeviceChecks", "spool-device-check"]
         #expect(products == (platform == .apple ? everywhere + onApple : everywhere))

@@ -18,8 +18,10 @@ struct StoredManifest: Sendable {
                     guard let text else { return nil }
                     let formats = cache.configuration.manifestFormats
                     // A text that is no manifest has no outline, which is the answer nil.
-                    let outline = try? StreamOutline.read(text.bytes, at: text.url, variables: variables, formats: formats)
-                    return outline.map { StoredManifest(text: text, outline: $0) }
+                    guard let outline = try? StreamOutline.read(text.bytes, at: text.url, variables: variables, formats: formats) else {
+                        return nil
+                    }
+                    return StoredManifest(text: text, outline: outline)
                 })
         }
     }
