@@ -25,8 +25,9 @@ public protocol RequestModifier: Sendable {
 }
 
 /// A transport whose requests an app may change, around a transport that sends them.
-package final class ModifyingTransport: Transport {
-    private let base: any Transport
+package final class ModifyingTransport: TransportLayer {
+    /// The transport that sends the requests.
+    package let base: any Transport
     private let modifier: any RequestModifier
 
     /// Creates a transport around another one.
@@ -34,11 +35,6 @@ package final class ModifyingTransport: Transport {
         self.base = base
         self.modifier = modifier
     }
-
-    /// The most bytes that one request should ask for, as in the transport below.
-    package var windowBytes: Int64? { base.windowBytes }
-
-    package var receivedBytes: Int64? { base.receivedBytes }
 
     /// Asks the app, then starts the request.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
@@ -49,9 +45,6 @@ package final class ModifyingTransport: Transport {
         question.ask(refusal: nil)
         return transfer
     }
-
-    /// Closes the transport below.
-    package func close() { base.close() }
 }
 
 /// The rules of a request whose first refusal is answered by new credentials.

@@ -9,9 +9,9 @@ import SpoolSystem
 /// with `Authorization`, when the server refuses, and after the server is gone. When the server
 /// gives a reason for a missing answer, the reason becomes the error that the origin's own
 /// transport would have reported.
-final class ServerTransport: Transport {
+final class ServerTransport: TransportLayer {
     private let server: RunningServer
-    private let base: any Transport
+    let base: any Transport
     private let isInUse: Locked<Bool>
 
     /// Creates the transport.
@@ -24,10 +24,6 @@ final class ServerTransport: Transport {
         self.isInUse = isInUse
     }
 
-    var windowBytes: Int64? { base.windowBytes }
-
-    var receivedBytes: Int64? { base.receivedBytes }
-
     func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         guard isInUse.withLock({ $0 }), let asked = detour(of: request) else { return base.start(request, receiver: receiver) }
         let detour = Detour(
@@ -36,8 +32,6 @@ final class ServerTransport: Transport {
         transfer.begin { [base] in base.start(asked, receiver: $0) }
         return transfer
     }
-
-    func close() { base.close() }
 
     /// Returns the request for the server, or nil for one that only the origin can answer.
     private func detour(of request: OriginRequest) -> OriginRequest? {

@@ -6,8 +6,9 @@ package import SpoolSystem
 /// A fetch asks for more than its client does: it adds or widens `Range`, and adds `If-Range`. Some
 /// origins refuse or misread that request alone. So the request is sent once more exactly as the
 /// client asked, and the second answer counts. The habit of the host is remembered.
-package final class AsAskedTransport: Transport {
-    private let base: any Transport
+package final class AsAskedTransport: TransportLayer {
+    /// The transport that sends the requests.
+    package let base: any Transport
     private let time: any TimeSource
     private let habits = Locked(HostHabits())
 
@@ -15,11 +16,6 @@ package final class AsAskedTransport: Transport {
     package init(_ base: any Transport, time: any TimeSource) {
         (self.base, self.time) = (base, time)
     }
-
-    /// The most bytes that one request should ask for, as in the transport below.
-    package var windowBytes: Int64? { base.windowBytes }
-
-    package var receivedBytes: Int64? { base.receivedBytes }
 
     /// Starts a request, in the client's own form where only that one is served.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
@@ -48,9 +44,6 @@ package final class AsAskedTransport: Transport {
         transfer.begin { [base] in base.start(isAsked ? own : request, receiver: $0) }
         return transfer
     }
-
-    /// Closes the transport below.
-    package func close() { base.close() }
 
     /// The patience with a request that names none.
     private static let usualPatience: Nanoseconds = .seconds(60)

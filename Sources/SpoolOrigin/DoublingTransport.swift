@@ -6,8 +6,9 @@ package import SpoolSystem
 ///
 /// The request that is answered first goes on, and the other one is cancelled. So a request that
 /// reached a stuck server of many does not wait for that server.
-package final class DoublingTransport: Transport {
-    private let base: any Transport
+package final class DoublingTransport: TransportLayer {
+    /// The transport that sends the requests.
+    package let base: any Transport
     private let watch: LatenessMonitor
 
     /// Creates a transport around another one, with the clock for late answers.
@@ -15,11 +16,6 @@ package final class DoublingTransport: Transport {
         self.base = base
         watch = LatenessMonitor(time: time, mailbox: mailbox)
     }
-
-    /// The most bytes that one request should ask for, as in the transport below.
-    package var windowBytes: Int64? { base.windowBytes }
-
-    package var receivedBytes: Int64? { base.receivedBytes }
 
     /// Starts a request, and watches for its answer if the request says when that is late.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
@@ -32,9 +28,6 @@ package final class DoublingTransport: Transport {
         watch.add(transfer, delay)
         return transfer
     }
-
-    /// Closes the transport below.
-    package func close() { base.close() }
 }
 
 /// The rules of a request that may be sent twice. The first success or redirect wins. A refusal of

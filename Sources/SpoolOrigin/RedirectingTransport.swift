@@ -6,8 +6,9 @@ package import SpoolCore
 /// The next request starts as soon as the head of a redirect is there, and the body of the redirect
 /// is dropped meanwhile. `cancel` and `resume` go to the request that is current when they are
 /// called.
-package final class RedirectingTransport: Transport {
-    private let base: any Transport
+package final class RedirectingTransport: TransportLayer {
+    /// The transport that sends the requests.
+    package let base: any Transport
     private let maxHops: Int
     private let privateNames: PrivateNames
     private let fieldsForURL: (@Sendable (String) -> HTTPFields)?
@@ -30,11 +31,6 @@ package final class RedirectingTransport: Transport {
         self.maxHops = maxHops
     }
 
-    /// The most bytes that one request should ask for, as in the transport below.
-    package var windowBytes: Int64? { base.windowBytes }
-
-    package var receivedBytes: Int64? { base.receivedBytes }
-
     /// Starts a request and follows its redirects, if it is a GET and allows that.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         guard request.followsRedirects, request.method == "GET" else { return base.start(request, receiver: receiver) }
@@ -43,9 +39,6 @@ package final class RedirectingTransport: Transport {
         transfer.begin { [base] in base.start(request, receiver: $0) }
         return transfer
     }
-
-    /// Closes the transport below.
-    package func close() { base.close() }
 }
 
 /// The rules of a request that follows redirects. Each attempt is a hop.

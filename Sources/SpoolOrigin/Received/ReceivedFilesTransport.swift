@@ -7,11 +7,12 @@ package import SpoolSystem
 /// The engine treats such an answer as one of the origin: it compares range, length and validator
 /// with what it has, and stores the bytes with checks of its own. So a file never gets into the
 /// store in another way than a response.
-package final class ReceivedFilesTransport: Transport {
+package final class ReceivedFilesTransport: TransportLayer {
     /// The most files that wait for their reader.
     package static let maxFiles = 256
 
-    private let base: any Transport
+    /// The transport that sends the requests.
+    package let base: any Transport
     private let mailbox: any Mailbox
     private let files = Locked<[String: ReceivedFile]>([:])
 
@@ -35,12 +36,6 @@ package final class ReceivedFilesTransport: Transport {
     /// Lets the origin answer requests for this URL again.
     package func withdraw(_ url: String) { files.withLock { $0[url] = nil } }
 
-    /// The most bytes that one request should ask for, as in the transport below.
-    package var windowBytes: Int64? { base.windowBytes }
-
-    /// The bytes of the transport below. Bytes of files are not among them.
-    package var receivedBytes: Int64? { base.receivedBytes }
-
     /// Answers the request from a file that has its bytes, or sends it.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         let file = files.withLock { $0.isEmpty ? nil : $0[request.url] }
@@ -49,9 +44,6 @@ package final class ReceivedFilesTransport: Transport {
         mailbox.post { transfer.begin(answer.head) }
         return transfer
     }
-
-    /// Closes the transport below.
-    package func close() { base.close() }
 }
 
 /// One answer from a file.

@@ -6,8 +6,9 @@ import SpoolCore
 /// The origin confirms each version before a byte of the bucket is used for it, unless the origin
 /// is away and the version may be used stale. Each chunk is verified. A bucket that fails, or does
 /// not bring its bytes within `BucketAddress.patience`, costs a delay and no answer, and rests.
-package final class BucketTransport: Transport {
-    private let base: any Transport
+package final class BucketTransport: TransportLayer {
+    /// The transport that sends the requests.
+    package let base: any Transport
     private let bucket: Bucket
 
     /// Creates a transport around another one.
@@ -15,11 +16,6 @@ package final class BucketTransport: Transport {
         self.base = base
         self.bucket = bucket
     }
-
-    /// The most bytes that one request should ask for, as in the transport below.
-    package var windowBytes: Int64? { base.windowBytes }
-
-    package var receivedBytes: Int64? { base.receivedBytes }
 
     /// Starts a request at the bucket, or at the origin when the bucket can't answer it.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
@@ -31,7 +27,4 @@ package final class BucketTransport: Transport {
         transfer.begin(first)
         return transfer
     }
-
-    /// Closes the transport below.
-    package func close() { base.close() }
 }

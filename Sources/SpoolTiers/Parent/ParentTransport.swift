@@ -7,8 +7,9 @@ import SpoolCore
 /// The parent has as long as `ParentProxy.connectTimeout` to begin its answer. Then the origin is
 /// asked too, and the first answer counts. So a parent that is dead or slow costs a delay, and no
 /// answer.
-package final class ParentTransport: Transport {
-    private let base: any Transport
+package final class ParentTransport: TransportLayer {
+    /// The transport that sends the requests.
+    package let base: any Transport
     private let parent: ParentProxy
     private let time: any TimeSource
     private let lateness: LatenessMonitor
@@ -32,11 +33,6 @@ package final class ParentTransport: Transport {
         self.log = log
     }
 
-    /// The most bytes that one request should ask for, as in the transport below.
-    package var windowBytes: Int64? { base.windowBytes }
-
-    package var receivedBytes: Int64? { base.receivedBytes }
-
     /// Starts a request at the parent, or at the origin while the parent rests.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         guard let asked = parent.request(for: request), health.withLock({ $0.mayAsk(at: time.now) }) else {
@@ -52,9 +48,6 @@ package final class ParentTransport: Transport {
         lateness.add(transfer, ParentProxy.connectTimeout)
         return transfer
     }
-
-    /// Closes the transport below.
-    package func close() { base.close() }
 
     private func take(_ news: ParentPolicy.Report) {
         switch news {
