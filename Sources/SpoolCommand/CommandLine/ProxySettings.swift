@@ -134,13 +134,7 @@ struct ProxySettings {
     }
 
     /// Returns 128 random bits in hexadecimal.
-    static func randomToken() -> String {
-        let random = SystemRandom()
-        return (0..<2).map { _ in
-            let digits = String(random.next(), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
-    }
+    static func randomToken() -> String { SystemRandom().word() }
 
     /// Returns the given parent, or the one in the first line of the named file.
     private static func parent(_ arguments: Arguments) throws(UsageError) -> ParentProxy? {

@@ -39,16 +39,9 @@ final class PageDoor: Sendable {
         cookieName = "spool-page-" + String(random.next() & 0xFFFF_FFFF, radix: 36)
     }
 
-    private func secret() -> String {
-        (0..<2).map { _ in
-            let digits = String(random.next(), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
-    }
-
     /// Makes the secret of a login link. The caller shows it to the user of this server only.
     func makeLink() -> String {
-        let (secret, now) = (secret(), time.now)
+        let (secret, now) = (random.word(), time.now)
         sessions.withLock { $0.addLink(secret, now: now) }
         return secret
     }
@@ -112,7 +105,7 @@ final class PageDoor: Sendable {
         guard let link = request[Self.linkField] else {
             return exchange.respond(.refusal(.invalidQuery, "the secret of the link is missing"))
         }
-        let session = PageSessions.Session(cookie: secret(), proof: secret())
+        let session = PageSessions.Session(cookie: random.word(), proof: random.word())
         let now = time.now
         guard sessions.withLock({ $0.logIn(link: link, session, now: now) }) else {
             return exchange.respond(.refusal(.expired, "this link was used or has expired; 'spool login' prints a new one"))

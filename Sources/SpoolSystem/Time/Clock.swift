@@ -32,6 +32,12 @@ package protocol RandomSource: AnyObject, Sendable {
 }
 
 extension RandomSource {
-    /// Returns a word of 128 random bits, in letters and digits.
-    package func word() -> String { String(next(), radix: 36) + String(next(), radix: 36) }
+    /// Returns a word of 128 random bits: 32 hexadecimal digits.
+    package func word() -> String {
+        // A number without its leading zeros would be another word with fewer bits.
+        [next(), next()].map { number in
+            let digits = String(number, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
 }
