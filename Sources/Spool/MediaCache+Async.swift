@@ -23,7 +23,7 @@ extension MediaCache {
     /// - Throws: `.store`, `.closed`, `.unsupportedURL`.
     public func status(of name: some ResourceName) async throws(CacheError) -> ResourceStatus? {
         let key = try name.key(in: self)
-        return try await withCheckedContinuation { continuation in status(of: key) { continuation.resume(returning: $0) } }.get()
+        return try await result { done in status(of: key, done) }
     }
 
     /// Returns whether a resource plays to its end without the network: every byte is stored. With
@@ -45,25 +45,21 @@ extension MediaCache {
     ///   - limit: The most resources to return.
     /// - Throws: `.store`, `.closed`.
     public func resources(after key: ResourceKey? = nil, limit: Int = 1000) async throws(CacheError) -> [ResourceStatus] {
-        try await withCheckedContinuation { continuation in list(after: key, limit: limit) { continuation.resume(returning: $0) } }.get()
+        try await result { done in list(after: key, limit: limit, done) }
     }
 
     /// Returns the bytes that the stored media occupies on disk, counted in allocated blocks.
     ///
     /// - Throws: `.store`, `.closed`.
     public func totalSizeBytes() async throws(CacheError) -> Int64 {
-        try await withCheckedContinuation { continuation in
-            onIndexLane(nil, { continuation.resume(returning: $0) }) { [store] () throws(StoreError) in try store.totalSizeBytes() }
-        }.get()
+        try await onIndexLane { [store] () throws(StoreError) in try store.totalSizeBytes() }
     }
 
     /// Returns the number of resources in the store.
     ///
     /// - Throws: `.store`, `.closed`.
     public func count() async throws(CacheError) -> Int {
-        try await withCheckedContinuation { continuation in
-            onIndexLane(nil, { continuation.resume(returning: $0) }) { [store] () throws(StoreError) in try store.count() }
-        }.get()
+        try await onIndexLane { [store] () throws(StoreError) in try store.count() }
     }
 
     /// Removes a resource, its pin and its download from the cache. With the name of a manifest,
@@ -89,7 +85,7 @@ extension MediaCache {
     ///
     /// - Throws: `.store`, `.closed`.
     public func suspend() async throws(CacheError) {
-        try await withCheckedContinuation { continuation in suspend { continuation.resume(returning: $0) } }.get()
+        try await result { done in suspend(done) }
     }
 
     /// Takes the locks again that `suspend()` released.
@@ -99,7 +95,7 @@ extension MediaCache {
     ///
     /// - Throws: `.store`, `.closed`.
     public func resume() async throws(CacheError) {
-        try await withCheckedContinuation { continuation in resume { continuation.resume(returning: $0) } }.get()
+        try await result { done in resume(done) }
     }
 
     /// Ends every reader and fetch, makes the stored bytes durable and closes the store.
@@ -110,4 +106,22 @@ extension MediaCache {
         await withCheckedContinuation { continuation in close { continuation.resume() } }
         environment.shutDown()
     }
+}
+
+extension MediaCache {
+    /// Runs `body` on the index lane, and returns its result.
+    package func onIndexLane<Value: Sendable>(
+        _ key: ResourceKey? = nil, _ body: @escaping @Sendable () throws(StoreError) -> Value
+    ) async throws(CacheError) -> Value {
+        try await result { done in onIndexLane(key, done, body) }
+    }
+}
+
+/// Returns the result that `begin` passes to its callback.
+func result<Value: Sendable>(
+    _ begin: (_ done: @escaping @Sendable (Result<Value, CacheError>) -> Void) -> Void
+) async throws(CacheError) -> Value {
+    try await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, CacheError>, Never>) in
+        begin { continuation.resume(returning: $0) }
+    }.get()
 }

@@ -47,7 +47,7 @@ extension MediaCache {
     ///
     /// - Throws: `.store`, `.storeLocked` if another process writes the store, `.closed`.
     public func eraseEverything() async throws(CacheError) {
-        try await withCheckedContinuation { continuation in Removal.eraseEverything(in: self) { continuation.resume(returning: $0) } }.get()
+        try await result { done in Removal.eraseEverything(in: self, done) }
     }
 
     /// Does not compile: the two removals differ in what stays.
@@ -104,9 +104,7 @@ package struct Removal: Sendable {
 
     /// Removes resources, and returns the bytes on disk that they occupied.
     fileprivate static func run(_ extent: Extent, in cache: MediaCache) async throws(CacheError) -> Int64 {
-        try await withCheckedContinuation { continuation in
-            begin(extent, in: cache.engine) { continuation.resume(returning: $0) }
-        }.get().bytes
+        try await result { done in begin(extent, in: cache.engine, done) }.bytes
     }
 
     private static func begin(_ extent: Extent, in engine: Engine, _ done: @escaping @Sendable (Result<Removal, CacheError>) -> Void) {

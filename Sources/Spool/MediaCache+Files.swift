@@ -17,9 +17,7 @@ extension MediaCache {
     public func completeFile(for name: some ResourceName) async throws(CacheError) -> CompleteFile? {
         let key = try name.key(in: self)
         guard try await presentations.inventory(of: key) == nil else { return nil }
-        return try await withCheckedContinuation { continuation in
-            completeFile(for: key) { continuation.resume(returning: $0) }
-        }.get()
+        return try await result { done in completeFile(for: key, done) }
     }
 
     /// Finds the file of a complete resource. Calls `done` on a lane.

@@ -61,10 +61,7 @@ extension ResourceKey {
     ///
     /// - Throws: `.store`, `.closed`.
     package static func pinnedWithoutBytes(in cache: MediaCache, after key: ResourceKey? = nil) async throws(CacheError) -> [ResourceKey] {
-        try await withCheckedContinuation { continuation in
-            cache.onIndexLane(nil, { continuation.resume(returning: $0) }) { [store = cache.store] () throws(StoreError) in
-                try store.pinsWithoutBytes(after: key, limit: pinPage)
-            }
-        }.get()
+        try await cache.onIndexLane { [store = cache.store] () throws(StoreError) in try store.pinsWithoutBytes(after: key, limit: pinPage)
+        }
     }
 }

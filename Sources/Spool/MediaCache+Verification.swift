@@ -23,9 +23,7 @@ extension MediaCache {
         _ name: some ResourceName, isRepairing: Bool = false, progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(CacheError) -> Verification? {
         let key = try name.key(in: self)
-        return try await withCheckedContinuation { continuation in
-            verify(key, isRepairing: isRepairing, progress: progress) { continuation.resume(returning: $0) }
-        }.get()
+        return try await result { done in verify(key, isRepairing: isRepairing, progress: progress, done) }
     }
 
     /// Verifies a resource. Calls `done` on a lane.

@@ -122,11 +122,7 @@ public struct Downloads: Sendable {
     ///
     /// - Throws: `.store`, `.closed`.
     public func room() async throws(CacheError) -> DownloadRoom {
-        let used = try await withCheckedContinuation { (continuation: CheckedContinuation<Result<Int64, CacheError>, Never>) in
-            cache.onIndexLane(nil, { continuation.resume(returning: $0) }) { [store = cache.store] () throws(StoreError) in
-                try store.downloadBytes()
-            }
-        }.get()
+        let used = try await cache.onIndexLane { [store = cache.store] () throws(StoreError) in try store.downloadBytes() }
         return DownloadRoom(usedBytes: used, allowanceBytes: settings.allowanceBytes)
     }
 
@@ -197,13 +193,11 @@ public struct Downloads: Sendable {
         let key = try name.key(in: cache)
         guard try await change({ _ in [] })[key] != nil else { return false }
         let parts = keepingBytes ? [] : runner.ownParts(of: key)
-        try await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, CacheError>, Never>) in
-            if keepingBytes {
-                cache.onIndexLane(key, { continuation.resume(returning: $0) }) { [runner] () throws(StoreError) in try runner.forget(key) }
-            } else {
-                cache.remove(key) { result in continuation.resume(returning: result.map { _ in }) }
-            }
-        }.get()
+        if keepingBytes {
+            try await cache.onIndexLane(key) { [runner] () throws(StoreError) in try runner.forget(key) }
+        } else {
+            _ = try await result { done in cache.remove(key, done) }
+        }
         for part in parts { try await cache.remove(part) }
         _ = try await change { list in
             list.remove(key)
@@ -238,8 +232,6 @@ public struct Downloads: Sendable {
         _ body: @escaping @Sendable (inout DownloadList) throws(CacheError) -> [ResourceKey]
     ) async throws(CacheError) -> DownloadList {
         let (cache, runner) = (cache, runner)
-        return try await withCheckedContinuation { continuation in
-            runner.change(cache, { continuation.resume(returning: $0) }, body)
-        }.get()
+        return try await result { done in runner.change(cache, done, body) }
     }
 }

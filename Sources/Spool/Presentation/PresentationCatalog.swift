@@ -67,8 +67,6 @@ struct PresentationCatalog {
     private func read(_ status: ResourceStatus) async throws(CacheError) -> StoredManifest? {
         // A playlist may need the variables of the manifest above; without them its references are
         // incomplete, and not wrong.
-        try await withCheckedContinuation { continuation in
-            StoredManifest.read(status, from: cache, variables: [:]) { continuation.resume(returning: $0) }
-        }.get()
+        try await result { done in StoredManifest.read(status, from: cache, variables: [:], done) }
     }
 }

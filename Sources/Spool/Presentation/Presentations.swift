@@ -120,7 +120,7 @@ public struct Presentations: Sendable {
     /// - Returns: False if nothing was stored of it.
     @discardableResult
     package func removeResource(_ key: ResourceKey) async throws(CacheError) -> Bool {
-        try await withCheckedContinuation { continuation in cache.remove(key) { continuation.resume(returning: $0) } }.get()
+        try await result { done in cache.remove(key, done) }
     }
 
     /// Pins or unpins a resource, with its stored parts if it is a manifest. Parts that another
@@ -131,10 +131,7 @@ public struct Presentations: Sendable {
         let stored = isPinned ? try await inventory(of: key)?.keys : try await ownResources(of: key, amongPinned: true)
         var isChanged = false
         for part in stored ?? [key] {
-            let result = await withCheckedContinuation { continuation in
-                cache.setPinned(part, isPinned) { continuation.resume(returning: $0) }
-            }
-            if try result.get() { isChanged = true }
+            if try await result({ done in cache.setPinned(part, isPinned, done) }) { isChanged = true }
         }
         return isChanged
     }
@@ -148,7 +145,7 @@ public struct Presentations: Sendable {
 
     /// Returns the stored part of a presentation, or nil if its manifest is not stored as a whole.
     package func inventory(of key: ResourceKey) async throws(CacheError) -> PresentationInventory? {
-        try await withCheckedContinuation { continuation in inventory(of: key) { continuation.resume(returning: $0) } }.get()
+        try await result { done in inventory(of: key, done) }
     }
 
     /// Finds the stored part of a presentation. Calls `done` on a lane.

@@ -92,10 +92,6 @@ extension HistoryKeeper {
     ///
     /// - Throws: `.store`, `.closed`.
     package static func days(of cache: MediaCache) async throws(CacheError) -> [DayStatistics] {
-        try await withCheckedContinuation { continuation in
-            cache.onIndexLane(nil, { continuation.resume(returning: $0) }) { () throws(StoreError) in
-                try of(cache).days(with: cache.statistics)
-            }
-        }.get()
+        try await cache.onIndexLane { () throws(StoreError) in try of(cache).days(with: cache.statistics) }
     }
 }
