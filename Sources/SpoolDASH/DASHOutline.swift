@@ -7,11 +7,7 @@ struct DASHOutline {
     private let document: XMLDocument
     private let limits: ManifestLimits
     private var partCount = 0
-    /// The bytes that the URLs of the parts may still take.
-    private var urlBytes = maxURLBytes
-
-    /// The most bytes of the URLs of all parts: 64 MiB, far more than a stream of a day has.
-    private static let maxURLBytes = 64 << 20
+    private var budget: OutlineBudget
 
     /// The time of a period, in seconds.
     private struct Span {
@@ -22,15 +18,19 @@ struct DASHOutline {
     /// A part, and the time at which a player needs it.
     private typealias Timed = (part: StreamPart, time: Double)
 
-    /// The elements that describe segments at the levels above a representation, innermost first.
-    private typealias Levels = [Int]
+    /// The elements that describe segments at one level: a representation, or one around it.
+    private struct Level {
+        var template: Int?
+        var list: Int?
+    }
 
     init(_ document: XMLDocument, at url: String, limits: ManifestLimits) throws(ParseError) {
         self.document = document
         self.limits = limits
+        budget = OutlineBudget(limits)
         outline.isLive = document.value("type", of: 0) == "dynamic"
         let root = try ManifestBase(url)
-        let base = base(of: 0, below: root)
+        let base = try base(of: 0, below: root)
         let total = document.value("mediaPresentationDuration", of: 0).flatMap(DASHDuration.seconds)
         let periods = document.children(of: 0).filter { document.isDASH($0, "Period") }
         let starts = periods.map { document.value("start", of: $0).flatMap(DASHDuration.seconds) }
@@ -46,75 +46,87 @@ struct DASHOutline {
     }
 
     private mutating func readPeriod(_ period: Int, name: String, _ span: Span, below outer: ManifestBase) throws(ParseError) {
-        let base = base(of: period, below: outer)
+        let base = try base(of: period, below: outer), level = try level(period)
         for set in document.children(of: period) where document.isDASH(set, "AdaptationSet") {
-            let setBase = self.base(of: set, below: base)
+            let setBase = try self.base(of: set, below: base), setLevel = try self.level(set)
             for representation in document.children(of: set) where document.isDASH(representation, "Representation") {
-                var rendition = StreamRendition(kind: kind(of: representation, in: set), group: name)
+                var rendition = StreamRendition(kind: try kind(of: representation, in: set), group: name)
                 rendition.places = [document.elements[representation].span]
                 rendition.container = document.elements[set].span
                 rendition.bandwidth = number("bandwidth", of: representation) ?? 0
-                rendition.height = number("height", of: representation) ?? number("height", of: set) ?? 0
-                rendition.language = document.value("lang", of: set) ?? ""
-                let representationBase = self.base(of: representation, below: setBase)
-                let levels = [representation, set, period]
+                rendition.height = try value("height", [representation, set]).flatMap { Int64($0) } ?? 0
+                rendition.language = try value("lang", [set]) ?? ""
+                let representationBase = try self.base(of: representation, below: setBase)
+                let levels = [try self.level(representation), setLevel, level]
                 let timed = try parts(of: representation, levels, span, representationBase)
                 (rendition.parts, rendition.times) = (timed.map(\.part), timed.map(\.time))
-                rendition.isOneFile = isOneFile(levels)
+                rendition.isOneFile = try isOneFile(levels)
                 outline.renditions.append(rendition)
             }
         }
     }
 
     /// The base of a level. Of several alternatives, the first is taken.
-    private func base(of element: Int, below outer: ManifestBase) -> ManifestBase {
-        for child in document.children(of: element) where document.isDASH(child, "BaseURL") {
-            if let text = document.text(of: child)?.text, let next = DASHBase(base: outer).appending(text) { return next.base }
+    private mutating func base(of element: Int, below outer: ManifestBase) throws(ParseError) -> ManifestBase {
+        for child in document.children(of: element) {
+            try budget.visit()
+            guard document.isDASH(child, "BaseURL"), let text = document.text(of: child)?.text else { continue }
+            try budget.spend(outer.url.text.utf8.count + text.utf8.count)
+            if let next = DASHBase(base: outer).appending(text) { return next.base }
         }
         return outer
     }
 
-    private func kind(of representation: Int, in set: Int) -> StreamRendition.Kind {
-        let type =
-            document.value("contentType", of: set) ?? document.value("mimeType", of: representation)
-            ?? document.value("mimeType", of: set) ?? ""
+    private mutating func kind(of representation: Int, in set: Int) throws(ParseError) -> StreamRendition.Kind {
+        var type = try value("contentType", [set]) ?? ""
+        if type.isEmpty { type = try value("mimeType", [representation, set]) ?? "" }
         if type.hasPrefix("video") { return .video }
         if type.hasPrefix("audio") { return .audio }
-        let codecs = document.value("codecs", of: representation) ?? document.value("codecs", of: set) ?? ""
+        let codecs = try value("codecs", [representation, set]) ?? ""
         let isText = type.hasPrefix("text") || type.contains("ttml") || codecs.hasPrefix("stpp") || codecs.hasPrefix("wvtt")
         return isText ? .subtitles : .other
     }
 
     // MARK: Parts
 
-    private mutating func parts(of representation: Int, _ levels: Levels, _ span: Span, _ base: ManifestBase) throws(ParseError) -> [Timed]
-    {
-        let templates = elements("SegmentTemplate", levels)
-        if value("media", templates) != nil { return try templateParts(representation, templates, span, base) }
-        let lists = elements("SegmentList", levels)
+    private mutating func parts(
+        of representation: Int, _ levels: [Level], _ span: Span, _ base: ManifestBase
+    ) throws(ParseError) -> [Timed] {
+        let templates = levels.compactMap(\.template), lists = levels.compactMap(\.list)
+        if try value("media", templates) != nil { return try templateParts(representation, templates, span, base) }
         if !lists.isEmpty { return try listParts(lists, span, base) }
         // The base is the media file itself.
         try count(1)
+        try budget.spend(base.url.text.utf8.count)
         return [(StreamPart(url: base.url.text), span.start)]
     }
 
-    private func isOneFile(_ levels: Levels) -> Bool {
-        value("media", elements("SegmentTemplate", levels)) == nil && elements("SegmentList", levels).isEmpty
+    private mutating func isOneFile(_ levels: [Level]) throws(ParseError) -> Bool {
+        try value("media", levels.compactMap(\.template)) == nil && levels.allSatisfy { $0.list == nil }
     }
 
-    private func elements(_ name: String, _ levels: Levels) -> [Int] {
-        levels.compactMap { level in document.children(of: level).first { document.isDASH($0, name) } }
+    /// Finds the elements that describe segments at a level.
+    private mutating func level(_ element: Int) throws(ParseError) -> Level {
+        Level(template: try child("SegmentTemplate", [element]), list: try child("SegmentList", [element]))
     }
 
-    /// The value of an attribute at the innermost level that has it.
-    private func value(_ name: String, _ elements: [Int]) -> String? {
-        for element in elements { if let value = document.value(name, of: element) { return value } }
+    /// The value of an attribute at the innermost level that has it. Many representations may read
+    /// one at an outer level.
+    private mutating func value(_ name: String, _ elements: [Int]) throws(ParseError) -> String? {
+        for element in elements {
+            guard let attribute = document.attribute(name, of: element) else { continue }
+            try budget.spend(attribute.value.count)
+            if let value = document.decoded(attribute.value) { return value }
+        }
         return nil
     }
 
-    private func child(_ name: String, _ elements: [Int]) -> Int? {
+    private mutating func child(_ name: String, _ elements: [Int]) throws(ParseError) -> Int? {
         for element in elements {
-            if let child = document.children(of: element).first(where: { document.isDASH($0, name) }) { return child }
+            for child in document.children(of: element) {
+                try budget.visit()
+                if document.isDASH(child, name) { return child }
+            }
         }
         return nil
     }
@@ -128,23 +140,22 @@ struct DASHOutline {
         template.id = document.value("id", of: representation) ?? ""
         template.bandwidth = document.value("bandwidth", of: representation) ?? ""
         var parts: [Timed] = []
-        if let text = value("initialization", templates) {
-            parts += part(template.expanded(text, number: 0, time: 0), base).map { ($0, span.start) }
+        if let text = try value("initialization", templates) {
+            parts += try part(template.expanded(text, number: 0, time: 0), base).map { ($0, span.start) }
         }
-        let timescale = Double(max(1, value("timescale", templates).flatMap { Int64($0) } ?? 1))
+        let timescale = Double(max(1, try value("timescale", templates).flatMap { Int64($0) } ?? 1))
         // Only the times of a timeline count from the offset.
-        let hasTimeline = child("SegmentTimeline", templates) != nil
-        let offset = hasTimeline ? value("presentationTimeOffset", templates).flatMap { Int64($0) } ?? 0 : 0
+        var offset: Int64 = 0
+        if try child("SegmentTimeline", templates) != nil {
+            offset = try value("presentationTimeOffset", templates).flatMap { Int64($0) } ?? 0
+        }
+        let texts = [try value("index", templates), try value("media", templates)].compactMap(\.self)
         for segment in try segments(templates, span.duration) {
             let time = span.start + max(0, Double(segment.time) - Double(offset)) / timescale
-            for name in ["index", "media"] {
-                guard let text = value(name, templates) else { continue }
-                let url = template.expanded(text, number: segment.number, time: segment.time)
-                urlBytes -= base.url.text.utf8.count + url.utf8.count
-                guard urlBytes >= 0 else {
-                    throw ParseError(offset: 0, limit: "URLs of segments that take at most \(Self.maxURLBytes) bytes")
-                }
-                parts += part(url, base).map { ($0, time) }
+            for text in texts {
+                // The identifiers may have no text.
+                try budget.spend(text.utf8.count)
+                parts += try part(template.expanded(text, number: segment.number, time: segment.time), base).map { ($0, time) }
             }
             try count(1)
         }
@@ -152,21 +163,24 @@ struct DASHOutline {
     }
 
     private mutating func segments(_ templates: [Int], _ duration: Double?) throws(ParseError) -> [DASHSegmentTimes.Segment] {
-        let start = value("startNumber", templates).flatMap { Int64($0) } ?? 1
-        let timescale = value("timescale", templates).flatMap { Int64($0) } ?? 1
-        let offset = value("presentationTimeOffset", templates).flatMap { Int64($0) } ?? 0
+        let start = try value("startNumber", templates).flatMap { Int64($0) } ?? 1
+        let timescale = try value("timescale", templates).flatMap { Int64($0) } ?? 1
+        let offset = try value("presentationTimeOffset", templates).flatMap { Int64($0) } ?? 0
         var times = DASHSegmentTimes(startNumber: start, maxCount: limits.maxReferences)
-        if let timeline = child("SegmentTimeline", templates) {
+        if let timeline = try child("SegmentTimeline", templates) {
             let end = duration.map { Double(offset) + $0 * Double(timescale) }
-            for s in document.children(of: timeline) where document.isDASH(s, "S") {
+            for s in document.children(of: timeline) {
+                try budget.visit()
+                guard document.isDASH(s, "S") else { continue }
                 let next = document.elements[s].next
                 let isLast = next >= document.elements[timeline].next
                 times.add(
                     time: number("t", of: s), duration: number("d", of: s) ?? 0, repeats: number("r", of: s) ?? 0,
                     until: isLast ? end : number("t", of: next).map(Double.init))
             }
-        } else if let length = value("duration", templates).flatMap({ Int64($0) }), let duration {
-            times.fill(duration: length, timescale: timescale, seconds: duration, last: value("endNumber", templates).flatMap { Int64($0) })
+        } else if let length = try value("duration", templates).flatMap({ Int64($0) }), let duration {
+            let last = try value("endNumber", templates).flatMap { Int64($0) }
+            times.fill(duration: length, timescale: timescale, seconds: duration, last: last)
         }
         guard !times.isFull else { throw ParseError(offset: 0, expected: "at most \(limits.maxReferences) segments") }
         return times.segments
@@ -174,33 +188,37 @@ struct DASHOutline {
 
     private mutating func listParts(_ lists: [Int], _ span: Span, _ base: ManifestBase) throws(ParseError) -> [Timed] {
         var parts: [Timed] = []
-        let timescale = Double(max(1, value("timescale", lists).flatMap { Int64($0) } ?? 1))
-        let duration = Double(max(0, value("duration", lists).flatMap { Int64($0) } ?? 0)) / timescale
-        let timeline = child("SegmentTimeline", lists) == nil ? [] : try segments(lists, span.duration)
+        let timescale = Double(max(1, try value("timescale", lists).flatMap { Int64($0) } ?? 1))
+        let duration = Double(max(0, try value("duration", lists).flatMap { Int64($0) } ?? 0)) / timescale
+        let timeline = try child("SegmentTimeline", lists) == nil ? [] : try segments(lists, span.duration)
         var index = 0
-        if let section = child("Initialization", lists) {
-            parts += part(document.value("sourceURL", of: section) ?? "", base, range: document.value("range", of: section)).map {
+        if let section = try child("Initialization", lists) {
+            parts += try part(document.value("sourceURL", of: section) ?? "", base, range: document.value("range", of: section)).map {
                 ($0, span.start)
             }
         }
         // A list at an inner level replaces those outside of it.
-        let list = lists.first { element in document.children(of: element).contains { document.isDASH($0, "SegmentURL") } }
-        for segment in list.map({ Array(document.children(of: $0)) }) ?? [] where document.isDASH(segment, "SegmentURL") {
+        var list: Int?
+        for element in lists where list == nil { list = try child("SegmentURL", [element]) == nil ? nil : element }
+        for segment in list.map({ Array(document.children(of: $0)) }) ?? [] {
+            try budget.visit()
+            guard document.isDASH(segment, "SegmentURL") else { continue }
             let first = timeline.first.map { Double($0.time) } ?? 0
             let known = index < timeline.count ? (Double(timeline[index].time) - first) / timescale : Double(index) * duration
             let time = span.start + known
             if let index = document.value("index", of: segment) {
-                parts += part(index, base, range: document.value("indexRange", of: segment)).map { ($0, time) }
+                parts += try part(index, base, range: document.value("indexRange", of: segment)).map { ($0, time) }
             }
             let media = document.value("media", of: segment) ?? ""
-            parts += part(media, base, range: document.value("mediaRange", of: segment)).map { ($0, time) }
+            parts += try part(media, base, range: document.value("mediaRange", of: segment)).map { ($0, time) }
             index += 1
             try count(1)
         }
         return parts
     }
 
-    private func part(_ text: String, _ base: ManifestBase, range: String? = nil) -> [StreamPart] {
+    private mutating func part(_ text: String, _ base: ManifestBase, range: String? = nil) throws(ParseError) -> [StreamPart] {
+        try budget.spend(base.url.text.utf8.count + text.utf8.count)
         guard let url = base.resolved(text), url.hasPrefix("http") else { return [] }
         guard let range else { return [StreamPart(url: url)] }
         let ends = range.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }

@@ -20,6 +20,42 @@ struct StreamOutlineTests {
         """
     }
 
+    /// Documents whose parts or representations share something, so that the outline may cost the
+    /// square of the document.
+    private static let sharing: [String] = {
+        func period(_ content: String, _ set: String = "<AdaptationSet>", _ representation: String = "<Representation/>") -> String {
+            let representations = String(repeating: representation, count: 100)
+            return "<MPD mediaPresentationDuration=\"PT100S\"><Period>\(content)\(set)\(representations)</AdaptationSet></Period></MPD>"
+        }
+        let long = String(repeating: "d", count: 1_000), nothing = String(repeating: "$RepresentationID$", count: 50)
+        let others = String(repeating: "<SegmentTimeline/><Other/>", count: 200), times = String(repeating: "<S/>", count: 200)
+        return [
+            // Players resolve each line below the directory of the playlist.
+            "#EXTM3U\n" + String(repeating: "a.ts\nb.ts\n", count: 50),
+            "#EXTM3U\n" + String(repeating: "#EXT-X-STREAM-INF:BANDWIDTH=1\na.m3u8\n", count: 100),
+            "#EXTM3U\n" + String(repeating: "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",URI=\"a\"\n#EXT-X-STREAM-INF:\nv\n", count: 100),
+            period("<SegmentList>\(String(repeating: "<SegmentURL media=\"a\"/>", count: 10))</SegmentList>"),
+            period("", "<AdaptationSet lang=\"\(long)\">"),
+            period("", "<AdaptationSet mimeType=\"\(long)\">"),
+            period("<BaseURL>/\(long)/</BaseURL>"),
+            period("<SegmentTemplate media=\"$Number$\" initialization=\"\(long)\"/>"),
+            period("<SegmentTemplate media=\"\(nothing)\" duration=\"1\"/>"),
+            period("<SegmentTemplate media=\"a\" startNumber=\"\(long)\" duration=\"100\"/>"),
+            period("<SegmentTemplate media=\"a\"><SegmentTimeline>\(times)</SegmentTimeline></SegmentTemplate>"),
+            period("<SegmentList>\(others)</SegmentList>"),
+        ]
+    }()
+
+    @Test(arguments: sharing)
+    func `the cost of an outline has a bound, whatever its parts share`(text: String) throws {
+        let url = "https://a.example/\(String(repeating: "d", count: 500))/manifest"
+        var limits = ManifestLimits()
+        #expect(try StreamOutline.read(Array(text.utf8), at: url) != nil)
+        limits.maxOutlineBytes = 40_000
+        let error = try #require(throws: ParseError.self) { try StreamOutline.read(Array(text.utf8), at: url, limits: limits) }
+        #expect(error.isBeyondLimit, "\(error)")
+    }
+
     @Test func `a byte range without offset begins where the last one of its file ended`() throws {
         let playlist = """
             #EXTM3U

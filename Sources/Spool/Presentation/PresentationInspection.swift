@@ -19,8 +19,10 @@ struct PresentationInspection: Sendable {
     /// is below it.
     static let maxParts = 1 << 20
 
-    /// The inspection so far.
-    fileprivate struct Walk: Sendable {
+    /// The inspection so far. One object, because a copy for each job would cost the square of the
+    /// number of renditions.
+    fileprivate final class Walk: @unchecked Sendable {
+        // Safe to share: one job at a time uses it, and passes it on to the next one.
         var inventory: PresentationInventory
         var parts: ArraySlice<StreamPart>
         /// The index of the rendition that the parts belong to, or nil for those of all renditions.
@@ -32,6 +34,9 @@ struct PresentationInspection: Sendable {
         /// The keys that were looked up without success.
         var missing: Set<ResourceKey> = []
         var partCount = 0
+
+        /// Begins with the parts that belong to all renditions.
+        init(_ inventory: PresentationInventory, _ parts: [StreamPart]) { (self.inventory, self.parts) = (inventory, parts[...]) }
     }
 
     // MARK: The manifest
@@ -57,7 +62,7 @@ struct PresentationInspection: Sendable {
             case .success(let manifest?):
                 let inventory = PresentationInventory(manifest: status, text: manifest.text, outline: manifest.outline)
                 let shared = [StreamPart(url: manifest.text.url)] + manifest.outline.sharedParts
-                inspectNext(Walk(inventory: inventory, parts: shared[...]))
+                inspectNext(Walk(inventory, shared))
             }
         }
     }
@@ -68,7 +73,6 @@ struct PresentationInspection: Sendable {
     ///
     /// A loop, because a manifest may have thousands of renditions without parts.
     private func inspectNext(_ walk: Walk) {
-        var walk = walk
         while walk.parts.isEmpty {
             walk.endTrack()
             let index = walk.inventory.tracks.count
@@ -97,10 +101,8 @@ struct PresentationInspection: Sendable {
 
     /// Reads the playlist of a rendition.
     private func read(_ status: ResourceStatus, _ walk: Walk) {
-        var walk = walk
         walk.inventory.add(status)
-        StoredManifest.read(status, from: cache, variables: walk.inventory.outline.variables) { [walk] result in
-            var walk = walk
+        StoredManifest.read(status, from: cache, variables: walk.inventory.outline.variables) { result in
             switch result {
             case .failure(let error): return done(.failure(error))
             case .success(let manifest?) where !manifest.outline.isMultivariant:
@@ -128,11 +130,10 @@ struct PresentationInspection: Sendable {
         let live = cache.engine.liveStatus(of: wanted)
         cache.onIndexLane(
             walk.inventory.manifest.key,
-            { [walk, keyed] (result: Result<[ResourceStatus], CacheError>) in
+            { [keyed] (result: Result<[ResourceStatus], CacheError>) in
                 switch result {
                 case .failure(let error): done(.failure(error))
                 case .success(let found):
-                    var walk = walk
                     walk.take(found, of: wanted, keyed, count: Self.partsAtOnce)
                     inspectNext(walk)
                 }
@@ -148,18 +149,18 @@ struct PresentationInspection: Sendable {
 }
 
 extension PresentationInspection.Walk {
-    fileprivate mutating func beginTrack(_ playlist: String?) {
+    fileprivate func beginTrack(_ playlist: String?) {
         inventory.tracks.append(playlist.flatMap { known[$0] } ?? PresentationInventory.Track())
         (track, self.playlist) = (inventory.tracks.count - 1, playlist)
     }
 
-    fileprivate mutating func endTrack() {
+    fileprivate func endTrack() {
         if let track, let playlist { known[playlist] = inventory.tracks[track] }
         (track, playlist) = (nil, nil)
     }
 
     /// Begins with the parts of a rendition.
-    fileprivate mutating func begin(_ parts: [StreamPart]) {
+    fileprivate func begin(_ parts: [StreamPart]) {
         var seen = Set<StreamPart>()
         self.parts = parts.filter { seen.insert($0).inserted }[...]
         partCount += self.parts.count
@@ -167,7 +168,7 @@ extension PresentationInspection.Walk {
     }
 
     /// Takes the stored resources of the first `count` parts, and counts those parts.
-    fileprivate mutating func take(
+    fileprivate func take(
         _ found: [ResourceStatus], of wanted: Set<ResourceKey>, _ keyed: [(StreamPart, ResourceKey)], count: Int
     ) {
         for status in found { inventory.add(status) }

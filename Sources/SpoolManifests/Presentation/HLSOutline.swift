@@ -8,6 +8,7 @@ struct HLSOutline {
     private(set) var outline = StreamOutline()
     private let references: ManifestReferences
     private let isMultivariant: Bool
+    private var budget: OutlineBudget
     /// The index of the first reference behind the lines that were read.
     private var next = 0
     private var variant: (attributes: HLSAttributes, line: Range<Int>)?
@@ -27,6 +28,7 @@ struct HLSOutline {
     init(_ bytes: [UInt8], at url: String, variables: [String: String], limits: ManifestLimits) throws(ParseError) {
         let playlist = try HLSPlaylist(bytes, at: url, variables: variables, limits: limits)
         references = playlist.contents.references
+        budget = OutlineBudget(limits)
         isMultivariant = playlist.contents.kind == .hlsMultivariant
         outline.isMultivariant = isMultivariant
         outline.isLive = !isMultivariant && playlist.contents.lifetime != .byHTTP
@@ -34,7 +36,7 @@ struct HLSOutline {
         for line in bytes.split(separator: .lineFeed) {
             // The span has the line end, so that removing it leaves no empty line.
             let span = line.startIndex..<min(line.endIndex + 1, bytes.count)
-            read(line.last == .carriageReturn ? line.dropLast() : line, span)
+            try read(line.last == .carriageReturn ? line.dropLast() : line, span)
         }
         guard !isMultivariant else { return }
         var rendition = StreamRendition(kind: .video, group: "")
@@ -42,16 +44,16 @@ struct HLSOutline {
         outline.renditions = [rendition]
     }
 
-    private mutating func read(_ line: ArraySlice<UInt8>, _ span: Range<Int>) {
+    private mutating func read(_ line: ArraySlice<UInt8>, _ span: Range<Int>) throws(ParseError) {
         let first = next
         while next < references.count, references.span(at: next).lowerBound < line.endIndex { next += 1 }
         let found = references[first..<next]
         if line.begins(with: "#EXT-X-STREAM-INF:") {
             variant = (HLSAttributes(line.dropFirst(18)), span)
         } else if line.begins(with: "#EXT-X-MEDIA:") {
-            addRendition(HLSAttributes(line.dropFirst(13)), found.first, span)
+            try addRendition(HLSAttributes(line.dropFirst(13)), found.first, span)
         } else if line.begins(with: "#EXT-X-I-FRAME-STREAM-INF:") || line.begins(with: "#EXT-X-IMAGE-STREAM-INF:") {
-            if let reference = found.first { addPictures(reference, span) }
+            if let reference = found.first { try addPictures(reference, span) }
         } else if line.begins(with: "#EXTINF:") {
             duration = Self.duration(line.dropFirst(8))
         } else if line.begins(with: "#EXT-X-BYTERANGE:") {
@@ -59,20 +61,20 @@ struct HLSOutline {
         } else if line.begins(with: "#EXT-X-GAP") {
             isGap = true
         } else if line.begins(with: "#EXT-X-MAP:") {
-            guard let reference = found.first, let url = Self.url(of: reference) else { return }
+            guard let reference = found.first, let url = try url(of: reference) else { return }
             let bytes = HLSAttributes(line.dropFirst(11))["BYTERANGE"].flatMap { Self.range($0.value) }
             add(StreamPart(url: url, range: bytes.flatMap { ByteRange(offset: $0.offset ?? 0, count: $0.count) }))
         } else if line.first == .hash {
-            addOthers(found)
+            try addOthers(found)
         } else if let reference = found.first {
-            addLine(reference, span)
+            try addLine(reference, span)
         }
     }
 
     /// Adds the resource of a line without `#`.
-    private mutating func addLine(_ reference: ManifestReference, _ span: Range<Int>) {
+    private mutating func addLine(_ reference: ManifestReference, _ span: Range<Int>) throws(ParseError) {
         defer { (variant, range, isGap) = (nil, nil, false) }
-        guard let url = Self.url(of: reference) else { return }
+        guard let url = try url(of: reference) else { return }
         if isMultivariant {
             addVariant(url, span)
         } else if !isGap {
@@ -103,9 +105,11 @@ struct HLSOutline {
         outline.renditions.append(rendition)
     }
 
-    private mutating func addRendition(_ media: HLSAttributes, _ reference: ManifestReference?, _ span: Range<Int>) {
+    private mutating func addRendition(
+        _ media: HLSAttributes, _ reference: ManifestReference?, _ span: Range<Int>
+    ) throws(ParseError) {
         guard let type = media["TYPE"]?.value.text, let group = media["GROUP-ID"]?.value.text else { return }
-        guard let url = reference.flatMap(Self.url) else {
+        guard let reference, let url = try url(of: reference) else {
             if type == "AUDIO", reference == nil { outline.groupsInside.insert(group) }
             return
         }
@@ -119,8 +123,8 @@ struct HLSOutline {
     }
 
     /// Adds the playlist of pictures for seeking.
-    private mutating func addPictures(_ reference: ManifestReference, _ span: Range<Int>) {
-        guard let url = Self.url(of: reference) else { return }
+    private mutating func addPictures(_ reference: ManifestReference, _ span: Range<Int>) throws(ParseError) {
+        guard let url = try url(of: reference) else { return }
         var rendition = StreamRendition(kind: .other, group: "")
         rendition.playlist = url
         rendition.places = [span]
@@ -128,9 +132,9 @@ struct HLSOutline {
     }
 
     /// Adds keys and data of the session.
-    private mutating func addOthers(_ found: Slice<ManifestReferences>) {
+    private mutating func addOthers(_ found: Slice<ManifestReferences>) throws(ParseError) {
         for reference in found where [.key, .sessionData].contains(reference.role) {
-            guard let url = Self.url(of: reference) else { continue }
+            guard let url = try url(of: reference) else { continue }
             if isMultivariant { outline.sharedParts.append(StreamPart(url: url)) } else { add(StreamPart(url: url)) }
         }
     }
@@ -143,8 +147,9 @@ struct HLSOutline {
     }
 
     /// The URL of a resource that a cache can have.
-    private static func url(of reference: ManifestReference) -> String? {
-        reference.url.flatMap { url in ["http://", "https://"].contains { url.asciiLowercased.hasPrefix($0) } ? url : nil }
+    private mutating func url(of reference: ManifestReference) throws(ParseError) -> String? {
+        try budget.spend(reference.base.url.text.utf8.count + reference.text.utf8.count)
+        return reference.url.flatMap { url in ["http://", "https://"].contains { url.asciiLowercased.hasPrefix($0) } ? url : nil }
     }
 
     private static func number(_ attribute: HLSAttributes.Attribute?) -> Int64? { attribute.flatMap { Int64($0.value.text) } }

@@ -91,9 +91,10 @@ public struct PresentationSelection: Hashable, Sendable {
     }
 
     private static func bestOfEachLanguage(_ all: [StreamRendition]) -> [StreamRendition] {
-        var result: [StreamRendition] = []
+        var result: [StreamRendition] = [], places: [String: Int] = [:]
         for rendition in all {
-            guard let index = result.firstIndex(where: { $0.language == rendition.language }) else {
+            guard let index = places[rendition.language] else {
+                places[rendition.language] = result.count
                 result.append(rendition)
                 continue
             }

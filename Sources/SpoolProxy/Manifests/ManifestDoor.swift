@@ -268,7 +268,7 @@ final class ManifestDoor: Sendable {
         }
         work.onEnd(wake)
         guard isNew else { return work }
-        lanes.post { [self] in
+        lanes.post(for: claim.client) { [self] in
             let result = rewrite(text, isCoded: isCoded, cause, claim, reader, number)
             memory.withLock { memory in
                 memory.works[cause] = nil

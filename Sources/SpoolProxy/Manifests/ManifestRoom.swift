@@ -40,7 +40,8 @@ final class ManifestRoom: Sendable {
     /// The memory of one text. It counts until the claim is released.
     final class Claim: Sendable {
         private let room: ManifestRoom
-        private let client: [UInt8]?
+        /// The name of the client, or nil for one that is not counted.
+        let client: [UInt8]?
         private let bytes: Locked<Int>
 
         /// Creates a claim.

@@ -17,7 +17,7 @@ final class OfflineOffer {
         door.cache.presentations.inventory(of: entry.cause.key) { [found] result in
             // Without an answer of the store, the manifest stays as it is.
             let inventory: PresentationInventory? = if case .success(let inventory) = result { inventory } else { nil }
-            door.lanes.post {
+            door.lanes.post(for: entry.claim?.client) {
                 let offer: Result<ManifestMemo.Entry, CacheError>
                 do throws(CacheError) {
                     let reduced = if let inventory { try door.reduce(inventory, entry) } else { nil as ManifestMemo.Entry? }

@@ -28,6 +28,15 @@ private final class HeldLane: Mailbox {
         runWaiting()
     }
 
+    /// Runs the first jobs that wait.
+    func run(count: Int) {
+        let first = jobs.change { jobs in
+            defer { jobs.removeFirst(count) }
+            return jobs.prefix(count)
+        }
+        for job in first { job() }
+    }
+
     /// Runs the jobs that wait, and all that come later.
     func release() {
         isFree.change { $0 = true }
@@ -128,6 +137,27 @@ private final class HeldLane: Mailbox {
         #expect(try !isRewritten("b", for: "198.51.100.7"))
         for name in ["a", "small"] { #expect(try isRewritten(name, for: "198.51.100.7"), "\(name)") }
         #expect(try isRewritten("c", for: "198.51.100.8"))
+    }
+
+    @Test func `a client with many large manifests delays those of another one by one job`() throws {
+        let lane = HeldLane(), text = Self.playlist(3_000), names = ["a", "b", "c", "d"]
+        let origin = DocumentOrigin(
+            Dictionary(uniqueKeysWithValues: names.map { ("https://origin.example/v/\($0).m3u8", .init(text)) }))
+        let world = try ProxyWorld(
+            transport: origin, manifestLanes: [lane], options: { ($0.token, $0.fronts) = ("t0ken", FrontProxies()) })
+        defer { world.stop() }
+        func ask(_ name: String, for address: String) throws -> ProxyClient {
+            let count = lane.postedCount, client = try world.connect()
+            client.ask("/t0ken/https/origin.example/v/\(name).m3u8", ["X-Forwarded-For": address])
+            world.wait("the manifest is on the lane", until: { lane.postedCount == count + 1 })
+            return client
+        }
+        let many = try names.dropLast().map { try ask($0, for: "198.51.100.7") }
+        let other = try ask("d", for: "198.51.100.8")
+        lane.run(count: 2)
+        #expect(try other.answer().status == 200)
+        lane.release()
+        for client in many { #expect(try client.answer().status == 200) }
     }
 
     @Test func `a new version does not wait behind an old one`() throws {
