@@ -50,9 +50,9 @@ struct StreamOutlineTests {
     func `the cost of an outline has a bound, whatever its parts share`(text: String) throws {
         let url = "https://a.example/\(String(repeating: "d", count: 500))/manifest"
         var limits = ManifestLimits()
-        #expect(try StreamOutline.read(Array(text.utf8), at: url) != nil)
+        #expect(try StreamOutline.read(Array(text.utf8), at: url, formats: [DASHFormat()]) != nil)
         limits.maxOutlineBytes = 40_000
-        let error = try #require(throws: ParseError.self) { try StreamOutline.read(Array(text.utf8), at: url, limits: limits) }
+        let error = try #require(throws: ParseError.self) { try StreamOutline.read(Array(text.utf8), at: url, limits: limits, formats: [DASHFormat()]) }
         #expect(error.isBeyondLimit, "\(error)")
     }
 

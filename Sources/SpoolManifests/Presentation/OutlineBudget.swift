@@ -1,10 +1,10 @@
-import SpoolCore
+package import SpoolCore
 
 /// The most that reading the outline of one manifest may cost, in bytes.
 ///
 /// Parts share their base, and representations share the elements around them. So the work and the
 /// URLs of an outline may be the square of the document.
-struct OutlineBudget {
+package struct OutlineBudget {
     /// The bytes that stand for looking at one element.
     private static let bytesOfVisit = 8
 
@@ -12,16 +12,16 @@ struct OutlineBudget {
     private var left: Int
 
     /// Creates the budget of one manifest.
-    init(_ limits: ManifestLimits) { (limit, left) = (limits.maxOutlineBytes, limits.maxOutlineBytes) }
+    package init(_ limits: ManifestLimits) { (limit, left) = (limits.maxOutlineBytes, limits.maxOutlineBytes) }
 
     /// Counts bytes of a value that is read, or of a URL that is made. Call it before the work.
     ///
     /// - Throws: `ParseError` beyond the budget.
-    mutating func spend(_ bytes: Int) throws(ParseError) {
+    package mutating func spend(_ bytes: Int) throws(ParseError) {
         left -= bytes
         guard left >= 0 else { throw ParseError(offset: 0, limit: "parts whose URLs take at most \(limit) bytes") }
     }
 
     /// Counts a look at one element.
-    mutating func visit() throws(ParseError) { try spend(Self.bytesOfVisit) }
+    package mutating func visit() throws(ParseError) { try spend(Self.bytesOfVisit) }
 }
