@@ -21,6 +21,22 @@ enum FetchPlanner {
         var suffix: Int64?
         /// Whether the request asks whether the version has bytes behind its end.
         var asksEnd = false
+        /// Whether one answer confirms the version and brings bytes of it.
+        var asksGap = false
+
+        /// The request up to the next stored or remembered byte, or to the end of its window.
+        func bounded(_ session: SessionState) -> Request {
+            var request = self
+            request.upper = FetchPlanner.clippedEnd(of: self, session)
+            if let end = RequestWindow.end(of: request, upTo: request.upper, session) { (request.upper, request.isWindow) = (end, true) }
+            return request
+        }
+
+        /// The end that the request names, or nil for that of the resource.
+        func namedEnd(_ session: SessionState) -> Int64? {
+            let reachesEnd = upper != nil && upper == session.version?.representation.length
+            return session.limits.requestBytes == nil && reachesEnd ? nil : upper
+        }
     }
 
     // MARK: Starting
@@ -70,6 +86,11 @@ enum FetchPlanner {
             }
             if isBehind { lower = 0 }
         }
+        // One answer confirms the version and brings bytes (RFC 9110 §13.1.5). An offset behind the
+        // end is not the reader's.
+        if let asking, lower == asking.position, asking.wantsBytes, !asking.storesNothing, isStrong(version), isFree(lower, session) {
+            return Request(lower: lower, upper: asking.fetchEnd, reader: asking, asksGap: true).bounded(session)
+        }
         let upper = session.origin.requestBytes(session.limits).map { lower.addingClamped($0) }
         return Request(lower: lower, upper: upper, reader: asking)
     }
@@ -115,6 +136,11 @@ enum FetchPlanner {
             mayStore(session, from: gap)
         else { return nil }
         return Request(lower: gap, upper: goal.upperBound == .max ? nil : goal.upperBound)
+    }
+
+    /// Whether the byte at `offset` is neither stored, nor in memory, nor leased.
+    static func isFree(_ offset: Int64, _ session: SessionState) -> Bool {
+        ByteRange(offset, offset.addingClamped(1)).map { firstFreeOffset(in: $0, session) == offset } == true
     }
 
     /// The end of a fetch of `gap`: at the next stored or remembered byte.

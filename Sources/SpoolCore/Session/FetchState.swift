@@ -27,6 +27,9 @@ package struct FetchState: Hashable, Sendable {
     /// Whether it asks only whether the version has bytes behind its end, with the version's strong
     /// validator in `If-Range`.
     var asksEnd = false
+    /// Whether it asks for a gap of a version that has to be confirmed, with the version's strong
+    /// validator in `If-Range`.
+    var asksGap = false
     /// Whether its request ends before the gap does (`RequestWindow`).
     var isWindow = false
     /// The number of last bytes that it asks for; nil for a request with a first offset. That
@@ -155,7 +158,7 @@ extension FetchState {
     var revalidates: GenerationID? { if case .requested(.validation(let generation, _)) = stage { generation } else { nil } }
 
     /// Whether its request for bytes has `If-Range`.
-    var isConditional: Bool { if case .requested(.bytes(.some)) = stage { true } else { false } }
+    var isConditional: Bool { if case .requested(.bytes(.some)) = stage { true } else { asksGap } }
 
     private var body: Body? {
         switch stage {

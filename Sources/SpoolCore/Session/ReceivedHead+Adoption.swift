@@ -147,6 +147,7 @@ extension ReceivedHead {
         let fetch = session.fetches[index]
         guard let version = session.version, fetch.isValidation, fetch.revalidates == version.generation,
             !session.ledger.revalidatesWithoutValidator(fetch), !isWhole || version.isComplete,
+            isWhole || !fetch.asksGap || !FetchPlanner.isFree(fetch.start, session),
             session.ledger.isSameVersion(representation(length: length), isConditional: false)
         else { return nil }
         return session.endFetches([fetch.id]) + confirm(fetch, &session) + session.wakeReaders() + session.replan(now: now)

@@ -97,6 +97,11 @@ struct ReceivedHead {
     ) -> [SessionAction] {
         if let actions = sameVersion(index, length: total, isWhole: false, &session, now: now) { return actions }
         session.fetches[index].becomeOrdinary()
+        if session.fetches[index].asksGap {
+            // Another fetch may have begun in the gap meanwhile.
+            let gap = FetchPlanner.Request(lower: session.fetches[index].start, upper: session.fetches[index].upper)
+            session.fetches[index].upper = FetchPlanner.clippedEnd(of: gap, session)
+        }
         let fetch = session.fetches[index]
         guard served.lowerBound <= fetch.start, fetch.start - served.lowerBound <= session.limits.skipBytes, served.contains(fetch.start),
             served.lowerBound == fetch.start || agrees(with: served)

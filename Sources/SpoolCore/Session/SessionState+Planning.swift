@@ -64,14 +64,17 @@ extension SessionState {
         var fetch = FetchState(
             id: makeFetchID(), purpose: .validation(of: version.generation, namedEnd: request.upper), lower: request.lower,
             upper: request.lower, asks: request.reader?.asks ?? ledger.asks, site: site, askedBy: request.reader?.id, startedAt: now)
-        fetch.asksEnd = request.asksEnd
+        (fetch.asksEnd, fetch.asksGap, fetch.isWindow) = (request.asksEnd, request.asksGap, request.isWindow)
         add(fetch)
+        // `If-Range` takes the place of the conditions.
+        let asksBytes = request.asksEnd || request.asksGap
         var ask = OriginAsk(
-            lower: request.lower, upper: request.upper,
-            ifRange: request.asksEnd ? version.representation.validator.ifRangeValue : nil,
-            revalidation: request.asksEnd ? Revalidation(entityTag: nil, lastModified: nil) : version.representation.revalidation)
+            lower: request.lower, upper: request.asksGap ? request.namedEnd(self) : request.upper,
+            ifRange: asksBytes ? version.representation.validator.ifRangeValue : nil,
+            revalidation: asksBytes ? Revalidation(entityTag: nil, lastModified: nil) : version.representation.revalidation)
         ask.site = site
-        ask.isBrief = request.reader?.mayDoWithoutOrigin ?? true
+        if request.asksGap { (ask.client, ask.isWindow) = (request.reader?.clientRange(from: request.lower), request.isWindow) }
+        ask.isBrief = !request.asksGap && request.reader?.mayDoWithoutOrigin ?? true
         return [.start(fetch.id, ask)]
     }
 
@@ -102,8 +105,7 @@ extension SessionState {
     private mutating func startAt(_ gap: FetchPlanner.Request, now: MonotonicInstant) -> [SessionAction] {
         var gap = gap
         let actions = gap.stores ? StoredRuns.clearCrowdedBlock(at: &gap, in: &self) : []
-        gap.upper = FetchPlanner.clippedEnd(of: gap, self)
-        if let end = RequestWindow.end(of: gap, upTo: gap.upper, self) { (gap.upper, gap.isWindow) = (end, true) }
+        gap = gap.bounded(self)
         if let upper = gap.upper, upper <= gap.lower { return actions }
         // The lease that contains the gap now ends there, so that no byte is requested twice.
         for index in fetches.indices where !fetches[index].isRelay && fetches[index].leases(gap.lower) {
@@ -125,11 +127,8 @@ extension SessionState {
         fetch.isRelay = version != nil && (!request.stores || !FetchPlanner.mayStore(self, from: request.lower))
         fetch.isOwn = isOwn
         add(fetch)
-        var asked = request.upper
-        if let length = version?.representation.length, asked == length { asked = nil }
         var ask = OriginAsk(
-            lower: request.lower, upper: limits.requestBytes == nil ? asked : request.upper,
-            ifRange: strong?.representation.validator.ifRangeValue)
+            lower: request.lower, upper: request.namedEnd(self), ifRange: strong?.representation.validator.ifRangeValue)
         ask.isPlain = request.omitsRange
         ask.suffix = request.suffix
         (ask.client, ask.isWindow) = (request.reader?.clientRange(from: request.lower), request.isWindow)

@@ -101,6 +101,48 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
+    // MARK: Gaps
+
+    private static let asksBytes = OriginAsk(
+        lower: 0, upper: 500, ifRange: "\"v1\"", revalidation: Revalidation(entityTag: nil, lastModified: nil))
+
+    @Test func `one answer confirms a version and brings the missing bytes`() {
+        let (probe, reader, fetch) = asking(stored: 500...999)
+        #expect(probe.starts == [Self.asksBytes])
+        probe.partial(fetch, 0, 500, total: 1000, fields: Self.fields)
+        #expect(probe.body(fetch, 500) == 500)
+        #expect(probe.read(reader) == 1000)
+        #expect(probe.starts.count == 1 && probe.cancelled == [] && probe.changes == [])
+        #expect(probe.actions.contains(.representationUpdated))
+    }
+
+    @Test func `another version comes in place of the missing bytes of a stale one`() {
+        let (probe, reader, fetch) = asking(stored: 500...999)
+        probe.full(fetch, length: 700, fields: ["ETag": "\"v2\""])
+        probe.body(fetch, 700)
+        #expect(probe.changes.count == 1)
+        #expect(probe.read(reader) == 700)
+        #expect(probe.starts.count == 1)
+    }
+
+    @Test func `a weak tag ties no bytes to those that are stored`() {
+        let (probe, _, _) = asking(fields: ["ETag": "W/\"v1\"", "Cache-Control": "max-age=60"], stored: 500...999)
+        #expect(probe.starts.map(\.ifRange) == [nil])
+    }
+
+    @Test func `missing bytes that another fetch brings meanwhile are not received twice`() {
+        let (probe, reader, fetch) = asking(stored: 500...999)
+        let other = probe.join(0, rules: UseRules(policy: .preferStored))
+        guard case .ready = probe.prepare(other) else { return #expect(Bool(false)) }
+        #expect(probe.step(other) == .wait)
+        let second = probe.startedIDs[1]
+        probe.partial(second, 0, 500, total: 1000, fields: Self.fields)
+        probe.partial(fetch, 0, 500, total: 1000, fields: Self.fields)
+        #expect(probe.cancelled == [fetch])
+        probe.body(second, 500)
+        #expect(probe.read(reader) == 1000 && probe.read(other) == 1000)
+    }
+
     @Test func `a version without validators is replaced by the next response`() {
         let (probe, reader, fetch) = asking(fields: ["Cache-Control": "max-age=1"])
         probe.full(fetch, length: 1000, fields: [:])
