@@ -96,7 +96,7 @@ import Testing
     @Test func `a history reads what it wrote`() {
         var counts = Statistics()
         (counts.fetchedBytes, counts.originRequests, counts.bytesFromStore) = (1, 2, 3)
-        (counts.bytesFromOrigin, counts.readers, counts.sentByOriginsBytes) = (4, 5, 6)
+        (counts.bytesFromOrigin, counts.readers, counts.sentByOriginsBytes, counts.lostBytes) = (4, 5, 6, 7)
         var history = StatisticsHistory()
         history.add(counts, on: "2026-01-02")
         history.add(Statistics(), on: "2026-01-01")

@@ -295,7 +295,10 @@ struct FetchDriver {
     }
 
     func measured(_ intake: FetchIntake, _ timings: TransferTimings) {
-        let retries = session.state.withLock { _ in intake.retries }
+        let retries = session.state.withLock { _ in
+            intake.arrivedBytes = timings.receivedBytes
+            return intake.retries
+        }
         session.shared.record(.fetchMeasured(session.key, timings, retries: retries))
     }
 
@@ -303,6 +306,10 @@ struct FetchDriver {
         let ticket = session.run { state, effects in
             intake.isFinished = true
             intake.transfer = nil
+            if end != .complete {
+                let lost = max(0, intake.arrivedBytes.subtractingSaturated(intake.fetchedBytes))
+                session.shared.counters.add { $0.lostBytes = $0.lostBytes.addingSaturated(lost) }
+            }
             if case .failed = end { state.failedRequest = ResourceSession.FailedRequest(client: intake.client) }
             switch end {
             case .complete:

@@ -38,6 +38,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     /// Whether its answer has no known end. Nil before the head.
     var isEndless: Bool?
     var fetchedBytes: Int64 = 0
+    /// The bytes that arrived, by the count of the transport at its end.
+    var arrivedBytes: Int64 = 0
     /// The failed requests of the resource in a row before this one.
     var retries = 0
     var requestTime = Timestamp(nanoseconds: 0)

@@ -49,7 +49,7 @@ struct SavedTraffic {
             ("savedBytes", .integer(counts.savedBytes)), ("fetchedBytes", .integer(counts.fetchedBytes)),
             ("sentByOriginsBytes", JSON(counts.sentByOriginsBytes)), ("originRequests", .integer(counts.originRequests)),
             ("bytesFromStore", .integer(counts.bytesFromStore)), ("bytesFromOrigin", .integer(counts.bytesFromOrigin)),
-            ("readers", .integer(counts.readers)),
+            ("readers", .integer(counts.readers)), ("lostBytes", .integer(counts.lostBytes)),
         ]
     }
 }

@@ -42,7 +42,7 @@ extension Statistics {
     static var counts: [(name: String, place: WritableKeyPath<Statistics, Int64>)] {
         [
             ("fetchedBytes", \.fetchedBytes), ("originRequests", \.originRequests), ("bytesFromStore", \.bytesFromStore),
-            ("bytesFromOrigin", \.bytesFromOrigin), ("readers", \.readers),
+            ("bytesFromOrigin", \.bytesFromOrigin), ("readers", \.readers), ("lostBytes", \.lostBytes),
         ]
     }
 }

@@ -68,6 +68,7 @@ enum StatusReport {
         .object([
             ("fetchedBytes", .integer(statistics.fetchedBytes)),
             ("sentByOriginsBytes", statistics.sentByOriginsBytes.map(JSON.integer) ?? .null),
+            ("lostBytes", .integer(statistics.lostBytes)),
             ("originRequests", .integer(statistics.originRequests)),
             ("bytesFromStore", .integer(statistics.bytesFromStore)),
             ("bytesFromOrigin", .integer(statistics.bytesFromOrigin)),
@@ -110,6 +111,7 @@ enum StatusReport {
             [
                 ("spool_origin_bytes_total", "counter", "Body bytes that were taken from origins.", statistics.fetchedBytes),
                 ("spool_origin_sent_bytes_total", "counter", "Bytes that origins sent, taken or not.", statistics.sentByOriginsBytes),
+                ("spool_origin_lost_bytes_total", "counter", "Bytes that arrived and that nothing took.", statistics.lostBytes),
                 ("spool_origin_requests_total", "counter", "Requests to origins.", statistics.originRequests),
                 ("spool_store_read_bytes_total", "counter", "Bytes that readers got from the store.", statistics.bytesFromStore),
                 (
