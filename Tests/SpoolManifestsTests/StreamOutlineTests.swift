@@ -52,7 +52,9 @@ struct StreamOutlineTests {
         var limits = ManifestLimits()
         #expect(try StreamOutline.read(Array(text.utf8), at: url, formats: [DASHFormat()]) != nil)
         limits.maxOutlineBytes = 40_000
-        let error = try #require(throws: ParseError.self) { try StreamOutline.read(Array(text.utf8), at: url, limits: limits, formats: [DASHFormat()]) }
+        let error = try #require(throws: ParseError.self) {
+            try StreamOutline.read(Array(text.utf8), at: url, limits: limits, formats: [DASHFormat()])
+        }
         #expect(error.isBeyondLimit, "\(error)")
     }
 
