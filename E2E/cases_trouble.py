@@ -1,5 +1,8 @@
 """Playback when the origin or the program stops."""
 
+from pathlib import Path
+from urllib.request import urlopen
+
 from clients import Download, chromium_play, compare_report, decoded, ffmpeg_frames, mpv_output, request
 from cases_players import direct_report
 from harness import CaseList, expect, expect_equal
@@ -103,3 +106,28 @@ def _(t):
     expect(resumed >= taken - COMMIT_BATCH_BYTES - POOL_BYTES, f"resumed at {resumed} of {taken} bytes taken")
     allowed = allowed_bytes(file.size + COMMIT_BATCH_BYTES + POOL_BYTES, asked)
     expect(sent_bytes(asked) <= allowed, f"the origin sent {sent_bytes(asked)} bytes, {allowed:.0f} allowed")
+
+
+@case("metrics count what players got, the access log has a line for each request, and each fault raises its own alert", "promtool",
+      is_about_cache=True)
+def _(t):
+    monitoring = Path(__file__).parent.parent / "packaging" / "monitoring"
+    t.run(t.program("promtool"), "test", "rules", "alerts-test.yml", cwd=monitoring)
+    log = t.cache_directory() / "access.log"
+    proxy = t.proxy("--access-log", str(log))
+    for headers in ({}, {"Range": "bytes=10-19", "User-Agent": 'a "player"'}):
+        request(proxy, "vbr.mp3", headers=headers)
+    request(proxy, "missing.mp3")
+    with urlopen(proxy.page_url() + "metrics", timeout=30) as answer:
+        text = answer.read().decode()
+    saved = t.cache_directory() / "metrics"
+    saved.write_text(text)
+    with saved.open("rb") as file:
+        t.run(t.program("promtool"), "check", "metrics", stdin=file)
+    for line in ('spool_responses_total{route="media",status="206"} 1', 'spool_responses_total{route="media",status="404"} 1',
+                 'spool_first_byte_seconds_bucket{le="+Inf"} 3', 'spool_notices_total{kind="evicted"} 0'):
+        expect(f"\n{line}\n" in text, f"the metrics lack {line}")
+    expect_equal(proxy.stop(), 0, "exit code")
+    lines = log.read_text().splitlines()
+    expect('" 206 10 "-" "a \\"player\\"" "bytes 10-19/' in lines[1] and '"spool; hit"' in lines[1], f"the log has {lines[1]}")
+    expect('" 404 ' in lines[2] and len(lines) == 4, f"the log has {lines}")

@@ -134,7 +134,7 @@ class Context:
     def run(self, *arguments, timeout=CLIENT_SECONDS, check=True, **options):
         """Runs a client to its end, and returns the completed process, with its output as bytes."""
         done = subprocess.run(
-            [str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout,
+            [str(a) for a in arguments], stdin=options.pop("stdin", subprocess.DEVNULL), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout,
             check=False, **options)
         if check and done.returncode != 0:
             raise Failure(f"{Path(arguments[0]).name} ended with {done.returncode}: {done.stderr.decode(errors='replace')[-400:]}")

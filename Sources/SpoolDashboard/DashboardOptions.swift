@@ -5,6 +5,8 @@ package struct DashboardOptions: Sendable {
     /// The address of the switches of a demo's origin (`http://127.0.0.1:8082`), or nil. The status
     /// page may ask it.
     package var demoSwitches: String?
+    /// The version of the program, for its metrics.
+    package var version = "unknown"
 
     /// Creates the options of a page that only shows.
     package init() {}

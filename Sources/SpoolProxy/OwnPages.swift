@@ -33,6 +33,9 @@ package struct ProxyPlace: Sendable {
     package let prefix: String
     /// The longest times of the proxy's event loops.
     package let loops: [LoopTimes]
+    /// Passes the counters of the proxy's loops to a closure, on the first of them. A proxy that has
+    /// stopped has none.
+    package let countersByLoop: @Sendable (@escaping @Sendable ([ServerCounters]) -> Void) -> Void
     /// Returns the path by which a resource plays through the proxy, or nil for one that the proxy
     /// does not serve.
     package let playPath: @Sendable (_ url: String) -> String?

@@ -80,4 +80,10 @@ public struct ProxyRecord: Sendable {
     public var milliseconds: Double
     /// The reason for a short or missing body, or nil for a complete response.
     public var problem: String?
+    /// `Content-Range` of the response, for example `bytes 0-99/5000`, or nil.
+    package var range: String?
+    /// The client's program by its `User-Agent`, or nil.
+    package var userAgent: String?
+    /// `Cache-Status` of the response (RFC 9211), for example `spool; hit`, or nil.
+    package var cacheStatus: String?
 }

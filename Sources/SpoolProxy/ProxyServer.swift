@@ -164,7 +164,12 @@ public final class ProxyServer: LoopbackEndpoint {
         if site != nil { serverOptions.requestLimits.takenBodyBytes = options.passedBodyBytes }
         serverOptions.coldReads = ColdReads(lane: environment.dataLanes[0])
         serverOptions.onResponse = options.onResponse.map { Self.recorder($0, rules) }
-        let place = ProxyPlace(prefix: prefix, loops: loops.map(\.times)) { [rules] in rules.proxied($0, prefix: prefix) }
+        let place = ProxyPlace(
+            prefix: prefix, loops: loops.map(\.times),
+            countersByLoop: { [weak self] done in
+                guard let server = self?.state.withLock({ $0.server }) else { return done([]) }
+                server.countersByLoop(done)
+            }, playPath: { [rules] in rules.proxied($0, prefix: prefix) })
         let pages = ownPages?(place)
         let manifests = ManifestDoor(
             cache: cache, rules: rules, prefix: prefix, names: guards.names, bytesOfClient: options.manifestBytesOfClient,
@@ -331,7 +336,8 @@ public final class ProxyServer: LoopbackEndpoint {
             onResponse(
                 ProxyRecord(
                     client: record.client?.host, method: record.method, target: rules.logged(record.target), status: record.status ?? 499,
-                    bytesSent: record.bodyBytes, milliseconds: Double(record.duration) / 1e6, problem: problem))
+                    bytesSent: record.bodyBytes, milliseconds: Double(record.duration) / 1e6, problem: problem, range: record.range,
+                    userAgent: record.userAgent, cacheStatus: record.cacheStatus))
         }
     }
 }

@@ -171,4 +171,6 @@ package struct ServerCounters: Hashable, Sendable {
     package var sentBodyBytes: Int64
     /// The bytes of incomplete requests that are held now.
     package var heldInputBytes: Int
+    /// The responses by status and time.
+    package var responses: ResponseCounts
 }

@@ -47,6 +47,8 @@ package final class Exchange: @unchecked Sendable {
     /// The responder for further requests that differ in their range only. Set it before `respond`,
     /// for a GET without a body.
     package var rangeResponder: (any RangeResponder)?
+    /// The group in which the response is counted. Set it before `respond`.
+    package var route = ResponseCounts.Route.media
     /// An object that lives until the response was sent or the client left: the owner of memory
     /// that the body counts for.
     package var held: AnyObject?

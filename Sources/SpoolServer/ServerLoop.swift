@@ -41,6 +41,7 @@ final class ServerLoop: @unchecked Sendable {
     let maximumHeldInputBytes: Int
     var requestCount: Int64 = 0
     var refusalCount: Int64 = 0
+    var responses = ResponseCounts()
     var sentBodyBytes: Int64 = 0
     private var acceptCount: Int64 = 0
 
@@ -187,11 +188,26 @@ final class ServerLoop: @unchecked Sendable {
 
     // MARK: Counters
 
+    /// Counts a response whose head is in `headBuffer`, and keeps what an access log needs of it.
+    func began(_ status: Int, _ sending: inout SendingState) {
+        responses.began(status, sending.route, after: sending.began.map { loop.now - $0 } ?? 0)
+        if options.onResponse != nil { sending.keepFields(of: headBuffer) }
+    }
+
+    /// Counts the end of a response.
+    ///
+    /// - Returns: The record for the access log, or nil without one.
+    func ended(_ sending: SendingState, _ end: AccessRecord.End, from peer: @autoclosure () -> SocketAddress?) -> AccessRecord? {
+        responses.ended(sending.status, sending.route, end)
+        return options.onResponse == nil ? nil : sending.accessRecord(end, from: peer(), now: loop.readClock)
+    }
+
     /// The sums since the start.
     var counters: ServerCounters {
         loop.preconditionInLoop()
         return ServerCounters(
             openConnections: connections.count, idleConnections: connections.count(where: \.isIdle), acceptedConnections: acceptCount,
-            requests: requestCount, refusals: refusalCount, sentBodyBytes: sentBodyBytes, heldInputBytes: heldInputBytes)
+            requests: requestCount, refusals: refusalCount, sentBodyBytes: sentBodyBytes, heldInputBytes: heldInputBytes,
+            responses: responses)
     }
 }

@@ -145,4 +145,10 @@ package struct AccessRecord: Hashable, Sendable {
     package var duration: Nanoseconds
     /// How the response ended.
     package var end: End
+    /// `Content-Range` of the response, or nil.
+    package var range: String?
+    /// The client's program, or nil.
+    package var userAgent: String?
+    /// `Cache-Status` of the response, or nil.
+    package var cacheStatus: String?
 }

@@ -3,10 +3,10 @@ import Testing
 
 /// The dashboard of Grafana and the alerts of Prometheus ask for metrics that the server has.
 struct MonitoringTests {
-    @Test(arguments: ["dashboard.json", "alerts.yml"])
+    @Test(arguments: ["dashboard.json", "alerts.yml", "alerts-test.yml"])
     func `a monitoring file names only metrics of the server`(file: String) throws {
-        let report = try Self.text("Sources/SpoolDashboard/Pages/StatusReport.swift")
-        let metrics = Set(report.matches(of: /\(\s*"(spool_[a-z_]+)", "(?:counter|gauge)"/).map { String($0.1) })
+        let source = try Self.text("Sources/SpoolDashboard/Pages/Metrics.swift")
+        let metrics = Set(source.matches(of: /"(spool_[a-z_]+)"/).flatMap { [String($0.1), String($0.1) + "_bucket"] })
         #expect(metrics.count > 10)
         let used = Set(try Self.text("packaging/monitoring/\(file)").matches(of: /spool_[a-z_]+/).map { String($0.0) })
         #expect(!used.isEmpty)

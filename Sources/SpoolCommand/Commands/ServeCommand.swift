@@ -19,7 +19,7 @@ struct ServeCommand: Command {
             "SIGHUP reads the settings again. The limits of the store, those of downloads and the log level change at once; the log names the"
                 + " settings that wait for a restart. With an error in a file, nothing changes.",
         ],
-        flags: ProxySettings.all + BucketSettings.all + [drain, loops] + DownloadFlags.all + CacheSettings.fetching,
+        flags: ProxySettings.all + BucketSettings.all + [accessLog, drain, loops] + DownloadFlags.all + CacheSettings.fetching,
         examples: [
             .init("spool serve", "Serve on 127.0.0.1:8080. Then: mpv http://127.0.0.1:8080/https/example.com/film.mp4"),
             .init(
@@ -29,6 +29,10 @@ struct ServeCommand: Command {
                 "spool serve --origin https://media.example.com --policy whole", "Stand for one site, and store each resource to its end."),
         ])
 
+    static let accessLog = Flag(
+        "access-log", takes: "FILE", environment: "SPOOL_ACCESS_LOG",
+        help: "Add a line for each request to FILE, or to standard output with -: the combined format of web servers, then Content-Range,"
+            + " Cache-Status and the time in seconds. SIGHUP opens the file again, for logrotate.")
     static let drain = Flag(
         "drain", takes: "TIME", environment: "SPOOL_DRAIN",
         help: "The longest time for answers that are under way at SIGTERM, from 0s to 1h; 10s by default. Ctrl-C does not wait for them.")
@@ -84,6 +88,9 @@ struct ServeCommand: Command {
         var options = proxySettings.options
         let token = ProxySettings.randomToken()
         options.programToken = token
+        let accessLog = try arguments[Self.accessLog].map { try AccessLog(path: $0) }
+        defer { accessLog?.close() }
+        if let accessLog { options.onResponse = { accessLog.record($0) } }
         if let loopCount { options.loopCount = loopCount }
         #if os(Linux)
         if let listener = try ServiceManager().takeListener() { options.listen(on: listener.descriptor, listener.address) }
@@ -105,7 +112,10 @@ struct ServeCommand: Command {
             // Before the report, because SIGHUP would otherwise end the process.
             let reload = SettingsReload(
                 started: arguments, directory: cacheSettings.configuration.storage.directory, cache: service.cache, log: service.log)
-            try await service.interruption.onHangup { report.reload { reload.run() } }
+            try await service.interruption.onHangup {
+                do throws(SystemError) { try accessLog?.reopen() } catch { service.log.log(.warning, "the access log stays: \(error)") }
+                report.reload { reload.run() }
+            }
             report.ready(service.proxy, service.publicAddress)
             await service.interruption.wait()
             report.stopping()
@@ -209,6 +219,8 @@ struct ProxyService {
         settings.configuration.storage.openFileCount = min(mostOpenFiles, descriptors / Configuration.Storage.descriptorShare)
         let cache = try settings.open(log: log)
         do {
+            var dashboardOptions = dashboardOptions
+            dashboardOptions.version = VersionCommand.version
             let dashboard = Dashboard(cache: cache, of: options, dashboardOptions)
             let proxy = try ProxyServer(cache: cache, options: options.logging(to: log), ownPages: dashboard.pages)
             try proxy.start()

@@ -7,9 +7,7 @@ import SpoolSystem
 
 /// Writes log lines to standard error, as text or as one JSON object on each line.
 ///
-/// A thread of its own writes the lines, so that a blocked terminal delays no caller. When more
-/// than `maxWaiting` lines wait, further ones are counted only. The log reports the count when
-/// there is room again.
+/// The log reports dropped lines when there is room again.
 final class StandardErrorLog: LogSink {
     /// The form of a line.
     enum Format: Sendable {
@@ -26,17 +24,7 @@ final class StandardErrorLog: LogSink {
     private let lowest: SharedNumber
     private let format: Format
     private let time: any TimeSource
-    private let lane = DiskLane(name: "spool-log")
-    private let queue = Locked(Queue())
-
-    private struct Queue {
-        var waiting = 0
-        var dropped = 0
-    }
-
-    /// The largest number of waiting lines: about a second of output at the most verbose level, 150
-    /// bytes each.
-    static let maxWaiting = 4096
+    private let lines = LineLane(name: "spool-log")
 
     init(level: LogLevel, format: Format, time: any TimeSource = SystemTime()) {
         lowest = SharedNumber(Int64(level.rawValue))
@@ -56,29 +44,18 @@ final class StandardErrorLog: LogSink {
 
     private func log(_ level: LogLevel, _ message: String, of record: ProxyRecord?) {
         guard level >= self.level else { return }
-        let dropped = queue.withLock { queue -> Int? in
-            if queue.waiting >= Self.maxWaiting {
-                queue.dropped += 1
-                return nil
-            }
-            queue.waiting += 1
-            defer { queue.dropped = 0 }
-            return queue.dropped
-        }
-        guard let dropped else { return }
         let now = time.wallNow
-        lane.post { [self] in
+        lines.post { [self] dropped in
             if dropped > 0 {
                 OutputStream.error.say(line(.warning, "\(dropped) log lines were dropped: the reader of the log was too slow", now))
             }
             OutputStream.error.say(line(level, message, now, record))
-            queue.withLock { $0.waiting -= 1 }
         }
     }
 
     /// Writes the waiting lines and ends the thread.
     func close() {
-        lane.shutdown()
+        lines.close()
     }
 
     private func line(_ level: LogLevel, _ message: String, _ now: Timestamp, _ record: ProxyRecord? = nil) -> String {
@@ -109,6 +86,15 @@ extension Timestamp {
         let second = (seconds % 86_400 + 86_400) % 86_400
         let time = [second / 3600, second / 60 % 60, second % 60].map { Self.padded($0, 2) }.joined(separator: ":")
         return "\(dateInUTC)T\(time).\(Self.padded(milliseconds, 3))Z"
+    }
+
+    /// The time in UTC to the second, as the logs of web servers have it:
+    /// `31/Jan/2026:12:00:00 +0000`.
+    var commonLogTime: String {
+        let parts = iso8601.split { "-T.".contains($0) }
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        guard parts.count >= 4, let month = Int(parts[1]), months.indices.contains(month - 1) else { return iso8601 }
+        return "\(parts[2])/\(months[month - 1])/\(parts[0]):\(parts[3]) +0000"
     }
 
     private static func padded(_ number: Int64, _ width: Int) -> String {

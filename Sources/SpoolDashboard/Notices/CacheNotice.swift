@@ -95,6 +95,8 @@ package struct NoticeList: Sendable {
     package private(set) var entries: [Entry] = []
     /// The number of notices so far.
     package private(set) var changes: Int64 = 0
+    /// The number of notices so far, by kind.
+    package private(set) var counts: [CacheNotice.Kind: Int64] = [:]
 
     /// Creates an empty list.
     package init() {}
@@ -104,6 +106,7 @@ package struct NoticeList: Sendable {
     /// one entry.
     package mutating func add(_ notice: CacheNotice, at time: Timestamp) {
         changes += 1
+        counts[notice.kind, default: 0] += 1
         var entry = Entry(notice: notice, time: time)
         entry.notice.because = notice.because.map { String($0.prefix(Self.reasonLimit)) }
         if let index = entries.firstIndex(where: { $0.notice.isLike(entry.notice) }) {

@@ -35,6 +35,9 @@ package final class NoticeBoard: CacheWatch {
     /// The entries, the newest first.
     package var entries: [NoticeList.Entry] { list.withLock { $0.entries } }
 
+    /// The number of notices so far, by kind.
+    package var counts: [CacheNotice.Kind: Int64] { list.withLock { $0.counts } }
+
     /// The number of notices so far.
     package var changes: Int64 { list.withLock { $0.changes } }
 }

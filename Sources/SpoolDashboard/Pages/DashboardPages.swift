@@ -24,6 +24,9 @@ final class DashboardPages: OwnPages {
     private let traffic: RecentTrafficRecord
     /// The events of the page.
     private let events: PageEvents
+    private let notices: NoticeBoard
+    /// The start of the proxy.
+    private let start: Timestamp
 
     init(
         listing: ResourceListing, options: DashboardOptions, secret: String?, control: Control, pageDoor: PageDoor?,
@@ -39,6 +42,8 @@ final class DashboardPages: OwnPages {
         self.place = place
         self.traffic = traffic
         self.events = events
+        notices = control.notices
+        start = cache.environment.time.wallNow
     }
 
     /// A page or a report.
@@ -76,11 +81,7 @@ final class DashboardPages: OwnPages {
                 Response(200, fields: JSON.fields, body: .bytes(StatusReport.json($0, traffic.value).bytes))
             }
         },
-        "metrics": Page(isDocumented: true) { pages, _, exchange in
-            pages.report(exchange) { [loops = pages.place.loops] in
-                Response(200, fields: StatusReport.metricFields, body: .bytes(Array(StatusReport.metrics($0, loops).utf8)))
-            }
-        },
+        "metrics": Page(isDocumented: true) { pages, _, exchange in pages.metrics(exchange) },
     ]
 
     func respond(to path: String, on exchange: Exchange) {
@@ -163,6 +164,19 @@ final class DashboardPages: OwnPages {
     private static let healthFields: HTTPFields = [
         "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
     ]
+
+    private func metrics(_ exchange: Exchange) {
+        let answer = LoopConfined(exchange), loop = exchange.loop
+        place.countersByLoop { [loops = place.loops, notices = notices.counts, version = options.version, start] counters in
+            loop.post {
+                self.report(answer.value) { report in
+                    var metrics = Metrics(report, notices, loops, counters)
+                    metrics.addProcess(version: version, start: start)
+                    return Response(200, fields: Metrics.fields, body: .bytes(Array(metrics.text.utf8)))
+                }
+            }
+        }
+    }
 
     private func report(_ exchange: Exchange, _ response: @escaping @Sendable (CacheReport) -> Response) {
         let answer = LoopConfined(exchange)

@@ -1,11 +1,9 @@
 import Spool
 import SpoolCore
 import SpoolJSON
-import SpoolServer
 import SpoolSystem
 
-/// The forms of a cache's report for programs: JSON at `/_spool/api/status`, and the text format of
-/// Prometheus at `/_spool/metrics`.
+/// The form of a cache's report for programs: JSON at `/_spool/api/status`.
 enum StatusReport {
     /// The largest number of active resources in an answer. A screen shows fewer.
     static let activeResources = 200
@@ -92,57 +90,5 @@ enum StatusReport {
             ("count", .integer(Int64(entry.count))),
             ("time", .integer(entry.time.seconds)),
         ])
-    }
-
-    // MARK: Prometheus
-
-    /// The fields of a response in the text format of Prometheus.
-    static let metricFields: HTTPFields = [
-        "Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
-    ]
-
-    /// Returns the report in the text format of Prometheus, with names by its conventions: `_total`
-    /// for what only grows, and units at the end.
-    ///
-    /// - Parameter loops: The longest times of the proxy's event loops.
-    static func metrics(_ report: CacheReport, _ loops: [LoopTimes]) -> String {
-        let statistics = report.statistics
-        let metrics: [(name: String, type: String, help: String, value: Int64?)] =
-            [
-                ("spool_origin_bytes_total", "counter", "Body bytes that were taken from origins.", statistics.fetchedBytes),
-                ("spool_origin_sent_bytes_total", "counter", "Bytes that origins sent, taken or not.", statistics.sentByOriginsBytes),
-                ("spool_origin_lost_bytes_total", "counter", "Bytes that arrived and that nothing took.", statistics.lostBytes),
-                ("spool_origin_requests_total", "counter", "Requests to origins.", statistics.originRequests),
-                ("spool_store_read_bytes_total", "counter", "Bytes that readers got from the store.", statistics.bytesFromStore),
-                (
-                    "spool_origin_read_bytes_total", "counter", "Bytes that readers got as they came from origins.",
-                    statistics.bytesFromOrigin
-                ),
-                ("spool_readers_total", "counter", "Readers that were created.", statistics.readers),
-                ("spool_readers", "gauge", "Current readers.", Int64(report.readers)),
-                ("spool_fetches", "gauge", "Current fetches from origins.", Int64(report.fetches)),
-                ("spool_active_resources", "gauge", "Resources with readers or fetches.", Int64(report.activeCount)),
-                ("spool_store_bytes", "gauge", "Bytes that are stored.", report.storedBytes),
-                ("spool_store_resources", "gauge", "Resources that are stored.", Int64(report.resourceCount)),
-                ("spool_store_quota_bytes", "gauge", "The quota of the store.", report.limits.quotaBytes),
-                ("spool_disk_free_bytes", "gauge", "Free bytes of the disk of the store.", report.freeBytes),
-                ("spool_store_writable", "gauge", "1 if bytes can be stored now.", report.storesNow ? 1 : 0),
-                (
-                    "spool_loop_longest_callback_microseconds", "gauge",
-                    "The longest callback of an event loop since the start, in CPU time.",
-                    loops.map { $0.longestCallback.value / 1_000 }.max()
-                ),
-                (
-                    "spool_loop_longest_turn_microseconds", "gauge", "The longest turn of an event loop since the start, in CPU time.",
-                    loops.map { $0.longestTurn.value / 1_000 }.max()
-                ),
-            ]
-            + report.tiers.flatMap(\.counts).compactMap { count in
-                count.metric.map { ($0.name, "counter", $0.help, count.value) }
-            }
-        return metrics.map { metric in
-            guard let value = metric.value else { return "" }
-            return "# HELP \(metric.name) \(metric.help)\n# TYPE \(metric.name) \(metric.type)\n\(metric.name) \(value)\n"
-        }.joined()
     }
 }

@@ -75,6 +75,7 @@ final class ProxyRouter: Handler {
     func respond(to request: RequestHead, on exchange: Exchange) {
         let isStranger = strangers.sent(request)
         if request.method == "POST", !isStranger, case .own(let path) = rules.read(path: request.path, host: request.authority) {
+            exchange.route = .pages
             if pages?.act(on: path, exchange: exchange) == true { return }
         }
         let isTunnelled = site?.tunnels(request) == true
@@ -147,6 +148,7 @@ final class ProxyRouter: Handler {
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
         case .own(let path):
             guard let pages else { return exchange.respond(.error(404, "this proxy has no pages of its own")) }
+            exchange.route = .pages
             pages.respond(to: path, on: exchange)
         case .page:
             exchange.respond(Response(302, fields: [.location: prefix + ProxiedPath.ownPrefix]))

@@ -23,6 +23,7 @@ extension Connection {
             return start(.error(500, "the answer had a header field that can't be sent: \(error.name.prefix(64).filter(\.isLetter))"))
         }
         sending.begin(response, framing)
+        server.began(response.status, &sending)
         open(response.body, framing)
         phase = .sending
         setDeadline(server.options.writeTimeout)
@@ -360,13 +361,13 @@ extension Connection {
         closeSource()
         counted.end(in: server.census)
         guard sending.isAnswering else { return }
-        let record = server.options.onResponse.map { ($0, sending.accessRecord(end, from: socket.peerAddress, now: loop.readClock)) }
+        let record = server.ended(sending, end, from: socket.peerAddress)
         if sending.isUnsentLimited { socket.limitUnsent(to: 0) }
         let serial = sending.warmingSerial, exchange = sending.exchange
         sending = SendingState()
         sending.warmingSerial = serial
         exchange?.end()
-        if let (onResponse, record) = record { onResponse(record) }
+        if let record { server.options.onResponse?(record) }
     }
 
     private func closeSource() {

@@ -32,6 +32,9 @@ struct SendingState {
     /// When the request's head was complete, if an access log needs it.
     var began: MonotonicInstant?
     var status: Int?
+    /// `Cache-Status` of the response (RFC 9211) and its `Content-Range`, if an access log needs
+    /// them.
+    var cacheStatus: String?, range: String?
     var keepAlive = false
     /// Whether the socket takes at most `ServerOptions.unsentBytes` that it has not sent.
     var isUnsentLimited = false
@@ -86,6 +89,12 @@ struct SendingState {
         self.framing = BodyFraming(framing.length)
     }
 
+    /// Keeps the fields of the head that an access log has.
+    mutating func keepFields(of head: borrowing HeadBuffer) {
+        cacheStatus = head.value(of: "Cache-Status")
+        range = head.value(of: "Content-Range")
+    }
+
     /// Notes that the whole body is in `output`.
     mutating func beginOutputBody(of count: Int) {
         framing = .none
@@ -127,6 +136,9 @@ extension SendingState {
         if case .exchange(let exchange) = request { exchange } else { nil }
     }
 
+    /// The group in which the response is counted.
+    var route: ResponseCounts.Route { exchange?.route ?? .media }
+
     var refusal: RequestRefusal? {
         if case .refused(let refusal) = request { refusal } else { nil }
     }
@@ -160,7 +172,7 @@ extension SendingState {
         let forwarding = head?.forwarding.flatMap { $0.isBelieved ? $0 : nil }
         return AccessRecord(
             client: forwarding.map(\.client) ?? peer, method: head?.method ?? "", target: head?.target ?? "", status: status,
-            bodyBytes: sentBodyBytes,
-            duration: began.map { now() - $0 } ?? 0, end: end)
+            bodyBytes: sentBodyBytes, duration: began.map { now() - $0 } ?? 0, end: end, range: range,
+            userAgent: head?.fields[.userAgent], cacheStatus: cacheStatus)
     }
 }

@@ -26,6 +26,12 @@ package struct HeadBuffer: ~Copyable {
 
     mutating func removeAll() { count = 0 }
 
+    /// Returns the value of the first field line with a name as it was written, or nil.
+    func value(of name: String) -> String? {
+        String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").first { $0.hasPrefix(name + ": ") }
+            .map { String($0.dropFirst(name.count + 2)) }
+    }
+
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress, bytes.count > 0 else { return }
         room(for: bytes.count).copyMemory(from: base, byteCount: bytes.count)

@@ -5,6 +5,18 @@ package enum ProcessIdentity {
     /// The process number.
     package static var processID: Int32 { getpid() }
 
+    /// The largest size of this process in memory so far, in bytes (getrusage(2)).
+    package static var peakMemoryBytes: Int64 {
+        var usage = rusage()
+        #if canImport(Darwin)
+        getrusage(RUSAGE_SELF, &usage)
+        return Int64(usage.ru_maxrss)
+        #else
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return Int64(usage.ru_maxrss) * 1024
+        #endif
+    }
+
     /// Returns a text that changes with each boot of the machine, if it has one.
     ///
     /// After a new boot, the page cache is gone, together with all bytes that were written but not
