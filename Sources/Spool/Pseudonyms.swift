@@ -11,16 +11,16 @@ package struct Pseudonyms: Sendable {
     /// The number of digits of each half of a name: 64 bits.
     private static let digits = 16
 
-    private let key: EncryptionKey
-    /// The key of names that outlive the process.
-    private let lasting: EncryptionKey
+    private let code: MessageCode
+    /// The code of names that outlive the process.
+    private let lasting: MessageCode
 
     /// Creates names.
     ///
     /// - Parameter secret: The secret of the store. Empty for a store that ends with the process.
     init(random: any RandomSource, secret: [UInt8]) {
-        key = Self.randomKey(random)
-        lasting = secret.isEmpty ? Self.randomKey(random) : KeyedDigest.key("spool names", secret)
+        code = MessageCode(key: Self.randomKey(random))
+        lasting = MessageCode(key: secret.isEmpty ? Self.randomKey(random) : KeyedDigest.key("spool names", secret))
     }
 
     private static func randomKey(_ random: any RandomSource) -> EncryptionKey {
@@ -64,7 +64,7 @@ package struct Pseudonyms: Sendable {
     /// Returns a name for the user information of a URL.
     func user(_ userinfo: some StringProtocol) -> String { half(of: "user \(userinfo)", lasting) }
 
-    private func half(of text: String, _ other: EncryptionKey? = nil) -> String {
-        Array(KeyDerivation.hmac(text.utf8, key: other ?? key).prefix(Self.digits / 2)).hexadecimal
+    private func half(of text: String, _ other: MessageCode? = nil) -> String {
+        Array((other ?? code).of(text.utf8).prefix(Self.digits / 2)).hexadecimal
     }
 }

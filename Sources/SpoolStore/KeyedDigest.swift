@@ -7,13 +7,13 @@ package final class KeyedDigest: Sendable {
     /// The number of bytes of a digest.
     private static let byteCount = 16
 
-    private let key: EncryptionKey
+    private let code: MessageCode
 
     /// Creates the digests of a store.
     ///
     /// - Parameter secret: The secret of the store. Empty for a store that ends with the process.
     package init(secret: [UInt8]) {
-        key = Self.key("spool variants", secret)
+        code = MessageCode(key: Self.key("spool variants", secret))
     }
 
     /// Returns a key for one purpose, derived from the secret of a store.
@@ -23,6 +23,6 @@ package final class KeyedDigest: Sendable {
 
     /// Returns the digest of a text, as hexadecimal digits.
     package func of(_ text: String) -> String {
-        Array(KeyDerivation.hmac(text.utf8, key: key).prefix(Self.byteCount)).hexadecimal
+        Array(code.of(text.utf8).prefix(Self.byteCount)).hexadecimal
     }
 }

@@ -52,7 +52,7 @@ import Testing
     @Test func `HMAC-SHA-256 matches test case 1 of RFC 4231`() throws {
         // `hmac` itself pads a key shorter than a block with zeros.
         let key = try #require(EncryptionKey(bytes: [UInt8](repeating: 0x0B, count: 20) + [UInt8](repeating: 0, count: 12)))
-        let code = KeyDerivation.hmac("Hi There".utf8, key: key)
+        let code = MessageCode(key: key).of("Hi There".utf8)
         #expect(code == bytes("b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"))
     }
 
@@ -60,8 +60,8 @@ import Testing
         let master = try #require(EncryptionKey(bytes: Array(0..<32)))
         let salt = [UInt8](32..<48)
         let saltKey = try #require(EncryptionKey(bytes: salt + [UInt8](repeating: 0, count: 16)))
-        let extracted = try #require(EncryptionKey(bytes: KeyDerivation.hmac(Array(0..<32), key: saltKey)))
-        let expected = KeyDerivation.hmac(Array("data".utf8) + [1], key: extracted)
+        let extracted = try #require(EncryptionKey(bytes: MessageCode(key: saltKey).of(Array(0..<32))))
+        let expected = MessageCode(key: extracted).of(Array("data".utf8) + [1])
         #expect(contents(KeyDerivation.derive(from: master, salt: salt, info: "data")) == expected)
     }
 

@@ -88,7 +88,8 @@ struct ChildProof {
     /// Returns a URL in ASCII in which the delimiters alone stay escaped. Other bytes have the
     /// character of the same number.
     private static func plain(_ url: Substring) -> String {
-        let isPlain = url.utf8.allSatisfy { $0 < 0x80 && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "\\") }
+        var copy = url
+        let isPlain = copy.withUTF8 { $0.allSatisfy { $0 < 0x80 && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "\\") } }
         if isPlain { return String(url) }
         var result = String.UnicodeScalarView()
         var rest = url.utf8[...]

@@ -5,10 +5,6 @@ import CryptoKit
 // The functions of CryptoKit and CommonCrypto. They can't fail for the sizes used here.
 
 extension KeyDerivation {
-    static func platformHMAC(_ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) {
-        output.copyBytes(from: Array(HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: key))))
-    }
-
     static func platformHKDF(
         _ key: UnsafeRawBufferPointer, salt: [UInt8], info: [UInt8], into output: UnsafeMutableRawBufferPointer
     ) {

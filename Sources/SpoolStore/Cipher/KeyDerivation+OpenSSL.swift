@@ -4,14 +4,6 @@ import COpenSSL
 // The functions of OpenSSL. They can't fail for the sizes used here.
 
 extension KeyDerivation {
-    static func platformHMAC(_ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) {
-        var count = UInt32(output.count)
-        let result = HMAC(
-            EVP_sha256(), key.baseAddress, Int32(key.count), message.bindMemory(to: UInt8.self).baseAddress, message.count,
-            output.bindMemory(to: UInt8.self).baseAddress, &count)
-        precondition(result != nil && count == output.count, "OpenSSL has no HMAC-SHA-256")
-    }
-
     static func platformHKDF(
         _ key: UnsafeRawBufferPointer, salt: [UInt8], info: [UInt8], into output: UnsafeMutableRawBufferPointer
     ) {

@@ -1,18 +1,6 @@
 /// The one-way functions that derive keys and names, implemented by the platform's cryptography.
 /// All of them use SHA-256.
 package enum KeyDerivation {
-    /// Returns the HMAC-SHA-256 (RFC 2104) of `message`, 32 bytes.
-    package static func hmac(_ message: some Sequence<UInt8>, key: EncryptionKey) -> [UInt8] {
-        var result = [UInt8](repeating: 0, count: SHA256Digest.byteCount)
-        let message = Array(message)
-        result.withUnsafeMutableBytes { output in
-            message.withUnsafeBytes { message in
-                key.withBytes { key in platformHMAC(message, key: key, into: output) }
-            }
-        }
-        return result
-    }
-
     /// Derives a key from `key` by HKDF (RFC 5869). Each `info` gives another key, and no derived
     /// key reveals another one.
     package static func derive(from key: EncryptionKey, salt: [UInt8], info: String) -> EncryptionKey {

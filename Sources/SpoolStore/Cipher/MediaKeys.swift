@@ -43,7 +43,7 @@ final class MediaKeys: Sendable {
     /// Returns the name of a resource's directory. Without the key, the name does not reveal the
     /// resource.
     func hash(of key: ResourceKey) -> [UInt8] {
-        KeyDerivation.hmac(key.string.utf8, key: names)
+        MessageCode(key: names).of(key.string.utf8)
     }
 }
 

@@ -22,7 +22,7 @@ final class StoreKeys: Sendable {
         func key(_ purpose: String) -> EncryptionKey {
             KeyDerivation.derive(from: master, salt: storeID, info: "spool \(purpose)")
         }
-        let check = KeyDerivation.hmac(storeID, key: key("check"))
+        let check = MessageCode(key: key("check")).of(storeID)
         let media = MediaKeys(
             data: key("data \(algorithm.rawValue)"), names: key("names"), algorithm: algorithm, storeID: storeID,
             identifier: Array(check.prefix(MediaKeys.identifierBytes)))
