@@ -83,6 +83,19 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
 
     // MARK: Visiting
 
+    /// The purpose of the resource that a reference names.
+    package func role(at index: Int) -> ManifestReference.Role { forms[Int(entries[index].form)].role }
+
+    /// Calls `body` with the bytes of a verbatim reference of a line or a quoted string, which are
+    /// valid until it returns, and with its base.
+    ///
+    /// - Returns: The result, or nil for another reference.
+    package func withVerbatim<R>(at index: Int, _ body: (UnsafeRawBufferPointer, ManifestBase) -> R?) -> R? {
+        let entry = entries[index], form = forms[Int(entry.form)]
+        guard entry.text == Self.verbatim, form.syntax == .plain || form.syntax == .line else { return nil }
+        return document.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[span(at: index)]), form.base) }
+    }
+
     /// Calls `verbatim` for each verbatim reference of a line or a quoted string, and `other` for
     /// the others and for those that `verbatim` does not take.
     ///

@@ -27,7 +27,7 @@ import Testing
 
     @Test func `a presentation larger than the quota keeps its beginning for another play`() async throws {
         let world = try EngineWorld(parts) { $0.limits.quotaBytes = 11 * Self.length }
-        world.cache.room.listed(try parts.map { try world.key($0) }, in: list, isLive: false)
+        world.cache.room.listed(PartKeys(try parts.map { try world.key($0) }), in: list, isLive: false)
         for part in parts { try await play(part, world) }
         for part in parts.prefix(8) { #expect(try await isComplete(part, world), "\(part.url)") }
         let before = world.cache.statistics.fetchedBytes
@@ -38,7 +38,7 @@ import Testing
 
     @Test func `unused songs go before a presentation that is played`() async throws {
         let world = try EngineWorld(parts + songs) { $0.limits.quotaBytes = 5 << 20 }
-        world.cache.room.listed(try parts.map { try world.key($0) }, in: list, isLive: false)
+        world.cache.room.listed(PartKeys(try parts.map { try world.key($0) }), in: list, isLive: false)
         try await play(parts[0], world)
         for song in songs { try await play(song, world) }
         for part in parts[1..<8] { try await play(part, world) }
@@ -52,7 +52,7 @@ import Testing
         let keys = try parts.map { try world.key($0) }
         for song in songs { try await play(song, world) }
         for (number, part) in parts.enumerated() {
-            world.cache.room.listed(Array(keys[max(0, number - 1)...number]), in: list, isLive: true)
+            world.cache.room.listed(PartKeys(Array(keys[max(0, number - 1)...number])), in: list, isLive: true)
             try await play(part, world)
         }
         for song in songs { #expect(try await isComplete(song, world), "\(song.url)") }

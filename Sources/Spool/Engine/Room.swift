@@ -6,12 +6,12 @@ package struct Room: Sendable {
 
     /// Takes the playlists that a multivariant playlist names, so that eviction treats them as one
     /// presentation.
-    package func named(_ playlists: [ResourceKey], by presentation: ResourceKey) {
+    package func named(_ playlists: PartKeys, by presentation: ResourceKey) {
         engine.committer.parts.withLock { $0.named(playlists, by: presentation) }
     }
 
-    /// Takes the parts of a media playlist, in the order of the timeline.
-    package func listed(_ parts: [ResourceKey], in playlist: ResourceKey, isLive: Bool) {
+    /// Takes the parts of a media playlist.
+    package func listed(_ parts: PartKeys, in playlist: ResourceKey, isLive: Bool) {
         engine.committer.unlisted(engine.committer.parts.withLock { $0.listed(parts, in: playlist, isLive: isLive) })
     }
 

@@ -7,11 +7,13 @@
 ///
 /// The order is a value without clock or disk. Only the access times are stored.
 package struct PartOrder: Sendable {
-    /// The most playlists that are remembered. A player uses a few at a time. Beyond the limit the
-    /// one that was read first is forgotten.
+    /// The most playlists that are remembered. A player uses a few at a time. Beyond a limit the one
+    /// whose last reading is the oldest is forgotten.
     package static let listLimit = 64
-    /// The most parts of a playlist that are remembered: a film of 18 hours in segments of 4 s.
-    package static let partLimit = 16_384
+    /// The most memory of all parts, in bytes: some of the longest playlists.
+    package static let bytesLimit = 4 * PartKeys.bytesLimit
+    /// The most playlists whose multivariant playlist is remembered: 16 renditions for each.
+    private static let namedLimit = 16 * listLimit
     /// The most parts that are remembered because no live playlist lists them any more. Their last
     /// bytes may be committed some seconds later.
     package static let unlistedLimit = 1024
@@ -22,12 +24,24 @@ package struct PartOrder: Sendable {
     /// parts, and less than the time between two uses.
     private static let span: Int64 = 1_000_000
 
+    /// A number for each time that a playlist was read.
+    private typealias Reading = Int
+
     private struct List {
+        let key: ResourceKey
         /// The key of the multivariant playlist, or of the playlist itself.
-        var presentation: ResourceKey
-        /// The distance of each part from the beginning of the timeline, up to `span`.
-        var positions: [ResourceKey: Int64]
-        var isLive: Bool
+        let presentation: ResourceKey
+        let parts: PartKeys
+        let isLive: Bool
+
+        /// The distance of a part from the beginning of the timeline, up to `span`.
+        func position(at index: Int) -> Int64 { Int64(index) * PartOrder.span / Int64(parts.count) }
+    }
+
+    /// The place of a part in the playlist that lists it.
+    private struct Place {
+        var reading: Reading
+        var index: Int
     }
 
     private struct Use {
@@ -36,17 +50,20 @@ package struct PartOrder: Sendable {
         var last: Timestamp
     }
 
-    private var lists: [ResourceKey: List] = [:]
-    /// The keys of `lists`, in the order in which the lists were read.
-    private var listOrder: [ResourceKey] = []
-    /// The playlist that names a part; of several, the one that was read last.
-    private var owners: [ResourceKey: ResourceKey] = [:]
-    /// The multivariant playlists, by the playlists that they name.
-    private var presentations: [ResourceKey: ResourceKey] = [:]
+    private var lists: [Reading: List] = [:]
+    /// The last reading of each playlist.
+    private var readings: [ResourceKey: Reading] = [:]
+    private var lastReading: Reading = 0
+    /// The places of the parts by the hashes of their keys. Of several playlists, the one that was
+    /// read last has the part.
+    private var places: [Int: Place] = [:]
+    /// The multivariant playlists, by the hashes of the keys of the playlists that they name.
+    private var presentations: [Int: ResourceKey] = [:]
     private var uses: [ResourceKey: Use] = [:]
-    private var unlisted: Set<ResourceKey> = []
-    /// The parts that still get their new access times, by their presentation.
-    private var owed: [(presentation: ResourceKey, parts: [(key: ResourceKey, position: Int64)])] = []
+    /// The hashes of parts that no live playlist lists any more.
+    private var unlisted: Set<Int> = []
+    /// The playlists with parts that still get their new access times: the first `count` ones.
+    private var owed: [(reading: Reading, count: Int)] = []
 
     /// Creates an order without playlists.
     package init() {}
@@ -54,72 +71,71 @@ package struct PartOrder: Sendable {
     // MARK: Playlists
 
     /// Takes the playlists that a multivariant playlist names.
-    package mutating func named(_ playlists: [ResourceKey], by presentation: ResourceKey) {
-        if presentations.count + playlists.count > Self.listLimit * 16 { presentations = [:] }
-        for playlist in playlists.prefix(Self.listLimit * 16) where playlist != presentation { presentations[playlist] = presentation }
+    package mutating func named(_ playlists: PartKeys, by presentation: ResourceKey) {
+        let playlists = playlists.hashes.prefix(Self.namedLimit)
+        if presentations.count + playlists.count > Self.namedLimit { presentations = [:] }
+        for playlist in playlists where playlist != presentation.hashValue { presentations[playlist] = presentation }
     }
 
-    /// Takes the parts of a media playlist, in the order of the timeline.
+    /// Takes the parts of a media playlist.
     ///
     /// - Returns: the parts that no playlist lists any more because the playlist is live.
-    package mutating func listed(_ parts: [ResourceKey], in key: ResourceKey, isLive: Bool) -> [ResourceKey] {
-        let parts = parts.prefix(Self.partLimit)
-        var positions: [ResourceKey: Int64] = [:]
-        positions.reserveCapacity(parts.count)
-        for (index, part) in parts.enumerated() where positions[part] == nil {
-            positions[part] = Int64(index) * Self.span / Int64(parts.count)
+    package mutating func listed(_ parts: PartKeys, in key: ResourceKey, isLive: Bool) -> [ResourceKey] {
+        lastReading += 1
+        let reading = lastReading, old = readings.updateValue(reading, forKey: key), before = old.flatMap { lists.removeValue(forKey: $0) }
+        for (index, part) in parts.hashes.enumerated() where places[part]?.reading != reading {
+            places[part] = Place(reading: reading, index: index)
         }
-        let before = lists[key]
-        var gone: [ResourceKey] = []
-        for part in before?.positions.keys.map(\.self) ?? [] where positions[part] == nil && owners[part] == key {
-            owners[part] = nil
-            gone.append(part)
+        if !unlisted.isEmpty { unlisted.subtract(parts.hashes) }
+        var gone: [(hash: Int, key: ResourceKey)] = []
+        for (index, part) in (before?.parts.hashes ?? []).enumerated() where places[part]?.reading == old {
+            places[part] = nil
+            if isLive, let before { gone.append((part, before.parts[index])) }
         }
-        for part in positions.keys {
-            owners[part] = key
-            unlisted.remove(part)
-        }
-        if before == nil { remember(key) }
-        lists[key] = List(presentation: presentations[key] ?? key, positions: positions, isLive: isLive)
-        guard isLive else { return [] }
+        owed = owed.map { $0.reading == old ? (reading, parts.count) : $0 }
+        lists[reading] = List(key: key, presentation: presentations[key.hashValue] ?? key, parts: parts, isLive: isLive)
+        while lists.count > Self.listLimit || lists.values.reduce(0, { $0 + $1.parts.heldBytes }) > Self.bytesLimit { forgetOldest() }
         if unlisted.count + gone.count > Self.unlistedLimit { unlisted = [] }
-        unlisted.formUnion(gone.prefix(Self.unlistedLimit))
-        return gone.sorted()
+        unlisted.formUnion(gone.prefix(Self.unlistedLimit).map(\.hash))
+        return gone.map(\.key).sorted()
     }
 
-    private mutating func remember(_ key: ResourceKey) {
-        listOrder.append(key)
-        guard listOrder.count > Self.listLimit, let oldest = listOrder.first else { return }
-        listOrder.removeFirst()
-        guard let list = lists.removeValue(forKey: oldest) else { return }
-        for part in list.positions.keys where owners[part] == oldest { owners[part] = nil }
+    private mutating func forgetOldest() {
+        guard let oldest = lists.keys.min(), let list = lists.removeValue(forKey: oldest) else { return }
+        readings[list.key] = nil
+        for part in list.parts.hashes where places[part]?.reading == oldest { places[part] = nil }
         if !lists.values.contains(where: { $0.presentation == list.presentation }) { uses[list.presentation] = nil }
+    }
+
+    /// The playlist that lists a part, and the index of the part.
+    private func place(of key: ResourceKey) -> (list: List, index: Int)? {
+        places[key.hashValue].flatMap { place in lists[place.reading].map { ($0, place.index) } }
     }
 
     // MARK: Access times
 
     /// Returns the access time of a resource that was used at `time`.
     package mutating func accessTime(of key: ResourceKey, at time: Timestamp) -> Timestamp {
-        if unlisted.contains(key) { return Self.unlistedTime }
-        guard let list = lists[owners[key] ?? key], !list.isLive else { return time }
+        if unlisted.contains(key.hashValue) { return Self.unlistedTime }
+        let place = place(of: key)
+        guard let list = place?.list ?? readings[key].flatMap({ lists[$0] }), !list.isLive else { return time }
         use(list.presentation, at: time)
-        return owners[key] == nil ? time : placed(list, key) ?? time
+        return place.flatMap { placed(list, $0.index) } ?? time
     }
 
     /// Returns the access time of a part whose bytes were stored just now. Nil for a resource that
     /// is no part, or whose presentation was not used.
     package func storedTime(of key: ResourceKey) -> Timestamp? {
-        if unlisted.contains(key) { return Self.unlistedTime }
-        guard let list = owners[key].flatMap({ lists[$0] }), !list.isLive else { return nil }
-        return placed(list, key)
+        if unlisted.contains(key.hashValue) { return Self.unlistedTime }
+        guard let (list, index) = place(of: key), !list.isLive else { return nil }
+        return placed(list, index)
     }
 
     /// The access time of a part that no playlist lists any more.
     package static let unlistedTime = Timestamp(nanoseconds: 0)
 
-    private func placed(_ list: List, _ key: ResourceKey) -> Timestamp? {
-        guard let position = list.positions[key], let base = uses[list.presentation]?.base else { return nil }
-        return Timestamp(nanoseconds: base.nanoseconds.subtractingSaturated(position))
+    private func placed(_ list: List, _ index: Int) -> Timestamp? {
+        uses[list.presentation].map { Timestamp(nanoseconds: $0.base.nanoseconds.subtractingSaturated(list.position(at: index))) }
     }
 
     private mutating func use(_ presentation: ResourceKey, at time: Timestamp) {
@@ -127,30 +143,28 @@ package struct PartOrder: Sendable {
         use.last = max(use.last, time)
         if use.last.nanoseconds.subtractingSaturated(use.base.nanoseconds) >= Self.pause {
             use.base = use.last
-            let parts = lists.values.filter { $0.presentation == presentation }.flatMap { list in
-                list.positions.map { (key: $0.key, position: $0.value) }
-            }
-            owed.removeAll { $0.presentation == presentation }
-            owed.append((presentation, parts))
+            let used = lists.filter { $0.value.presentation == presentation }
+            owed.removeAll { used[$0.reading] != nil }
+            owed += used.map { ($0.key, $0.value.parts.count) }
         }
         uses[presentation] = use
     }
 
     /// Removes and returns up to `limit` access times of parts whose presentation was used.
     package mutating func takeOwed(_ limit: Int) -> [ResourceKey: Timestamp] {
-        guard let (presentation, all) = owed.popLast() else { return [:] }
-        guard let base = uses[presentation]?.base else { return [:] }
-        var parts = all
-        let taken = parts.suffix(limit)
-        parts.removeLast(taken.count)
-        if !parts.isEmpty { owed.append((presentation, parts)) }
-        let times = taken.map { ($0.key, Timestamp(nanoseconds: base.nanoseconds.subtractingSaturated($0.position))) }
-        return Dictionary(times, uniquingKeysWith: max)
+        while let (reading, count) = owed.popLast() {
+            guard count > 0, let list = lists[reading] else { continue }
+            let rest = max(0, count - limit)
+            if rest > 0 { owed.append((reading, rest)) }
+            let times = (rest..<count).compactMap { index in placed(list, index).map { (list.parts[index], $0) } }
+            return Dictionary(times, uniquingKeysWith: max)
+        }
+        return [:]
     }
 
     /// Whether the resource is a part of a presentation that was used in the last minute.
     package func isInUse(_ key: ResourceKey, now: Timestamp) -> Bool {
-        guard let list = owners[key].flatMap({ lists[$0] }), !list.isLive, let use = uses[list.presentation] else { return false }
+        guard let (list, _) = place(of: key), !list.isLive, let use = uses[list.presentation] else { return false }
         return now.nanoseconds.subtractingSaturated(use.last.nanoseconds) < Self.pause
     }
 }

@@ -22,9 +22,20 @@ public struct ResourceKey: Hashable, Sendable, Comparable {
     /// Hashes the UTF-8 bytes.
     public func hash(into hasher: inout Hasher) {
         var copy = string
-        copy.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        copy.withUTF8 { Self.hash(UnsafeRawBufferPointer($0), into: &hasher) }
+    }
+
+    private static func hash(_ bytes: UnsafeRawBufferPointer, into hasher: inout Hasher) {
+        hasher.combine(bytes: bytes)
         // A byte that UTF-8 never contains marks the end of the key.
         hasher.combine(UInt8.max)
+    }
+
+    /// Returns the `hashValue` of the key with these bytes.
+    static func hash(of bytes: UnsafeRawBufferPointer) -> Int {
+        var hasher = Hasher()
+        hash(bytes, into: &hasher)
+        return hasher.finalize()
     }
 }
 

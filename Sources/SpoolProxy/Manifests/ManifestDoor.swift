@@ -18,6 +18,10 @@ final class ManifestDoor: Sendable {
     /// The pause between two refetches of a manifest whose children fail.
     private static let refetchPause: Nanoseconds = .seconds(30)
 
+    /// The most URLs that are parsed on an event loop for the order of eviction. Each takes some
+    /// microseconds.
+    private static let parsedOnLoop = 256
+
     /// The memory about one resource.
     struct Note {
         var isManifest = false
@@ -301,7 +305,10 @@ final class ManifestDoor: Sendable {
                 memory.variables.keep(entry)
                 memory.edges.update(cause.url, contents)
             }
-            note(contents, of: cause.key)
+            let isOnLoop = reader.limits.maxBytes == ManifestLimits.onLoop.maxBytes
+            if !note(contents, of: cause.key, parsing: isOnLoop ? Self.parsedOnLoop : .max) {
+                lanes.post { [self] in _ = note(contents, of: cause.key, parsing: .max) }
+            }
             return .rewritten(entry)
         } catch {
             return error.isBeyondLimit ? beyondLimit(error, text) : .failed(failure(of: cause, error))
@@ -309,17 +316,18 @@ final class ManifestDoor: Sendable {
     }
 
     /// Passes the parts of a playlist to the cache, which evicts them in the order of the timeline.
-    private func note(_ contents: ManifestContents, of key: ResourceKey) {
-        func keys(_ roles: Set<ManifestReference.Role>) -> [ResourceKey] {
-            contents.references.lazy.filter { roles.contains($0.role) }.prefix(PartOrder.partLimit).compactMap { reference in
-                reference.url.flatMap(Self.parsed).map(cache.key)
-            }
+    ///
+    /// - Returns: False if more than `limit` URLs had to be parsed. Nothing was passed then.
+    private func note(_ contents: ManifestContents, of key: ResourceKey, parsing limit: Int) -> Bool {
+        guard contents.kind == .hlsMultivariant || contents.kind == .hlsMedia else { return true }
+        let roles: Set<ManifestReference.Role> = contents.kind == .hlsMedia ? [.segment, .part, .map, .key] : [.playlist]
+        guard let keys = contents.references.keys(roles, cache.configuration.freshness.keyPolicy, parsing: limit) else { return false }
+        if contents.kind == .hlsMedia {
+            cache.room.listed(keys, in: key, isLive: contents.lifetime != .byHTTP)
+        } else {
+            cache.room.named(keys, by: key)
         }
-        switch contents.kind {
-        case .hlsMultivariant: cache.room.named(keys([.playlist]), by: key)
-        case .hlsMedia: cache.room.listed(keys([.segment, .part, .map, .key]), in: key, isLive: contents.lifetime != .byHTTP)
-        case .assetList, .steering, .mpd, .mpdPatch, .xlinkFragment: break
-        }
+        return true
     }
 
     private func beyondLimit(_ error: ParseError, _ text: WholeText) -> ManifestMemo.Result {
