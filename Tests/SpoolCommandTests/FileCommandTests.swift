@@ -48,6 +48,17 @@ struct FileCommandTests {
         }
     }
 
+    /// A combining mark makes another character of the slash before it, and the same bytes.
+    @Test func `get writes into the named directory, also where a combining mark follows a slash of the URL`() throws {
+        let scene = try Scene(withServer: false)
+        let name = "\u{301}song.mp3", encoded = scene.origin.url("/music/%CC%81song.mp3")
+        scene.origin.serve(VirtualResource(url: encoded, seed: 7, length: Self.length, contentType: "audio/mpeg"))
+        try FileManager.default.createDirectory(atPath: scene.directory.path("files"), withIntermediateDirectories: false)
+        let outcome = try scene.run("get", scene.origin.url("/music/") + name, "-o", scene.directory.path("files"))
+        #expect(outcome.code == 0, "\(outcome.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.directory.path("files")) == [name])
+    }
+
     @Test func `get ignores a link or a partial file under its temporary name`() throws {
         let scene = try Scene(withServer: false)
         let (out, mine) = (scene.directory.path("out.mp3"), try scene.makeFile("mine.txt", Data("mine".utf8)))
