@@ -51,6 +51,10 @@ public struct OriginRequest: Hashable, Sendable {
     package var location: MediaURL? {
         if case .url(let url) = address { url } else { nil }
     }
+    /// Whether the request is for this URL.
+    package func names(_ url: MediaURL) -> Bool {
+        if case .url(let own) = address { own == url } else { false }
+    }
     private var address: Address
     /// The fields of the request. The transport adds `Host`, `Accept-Encoding: identity` and
     /// `User-Agent` where they are missing.

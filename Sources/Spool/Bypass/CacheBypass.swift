@@ -32,6 +32,8 @@ package struct BypassCauses: OptionSet, Sendable {
 /// Decides which players of a cache load originals by themselves.
 package final class CacheBypass: Sendable {
     private let state: Locked<BypassCauses>
+    /// The bits of `state`, which each request reads.
+    private let bits: SharedNumber
     private let engine: Engine
     private let downloads: DownloadRunner
     private let door: PlayerDoorPlace
@@ -41,17 +43,19 @@ package final class CacheBypass: Sendable {
     init(engine: Engine, downloads: DownloadRunner, door: PlayerDoorPlace) {
         (self.engine, self.downloads, self.door) = (engine, downloads, door)
         let group = engine.configuration.rollout?.group
-        state = Locked(group == nil || group == .treatment ? [] : .rollout)
+        let causes: BypassCauses = group == nil || group == .treatment ? [] : .rollout
+        (state, bits) = (Locked(causes), SharedNumber(Int64(causes.rawValue)))
     }
 
     /// The reasons why the cache is bypassed now.
-    package var causes: BypassCauses { state.withLock { $0 } }
+    package var causes: BypassCauses { BypassCauses(rawValue: UInt8(truncatingIfNeeded: bits.value)) }
 
     /// Changes the reasons, and lets everything follow that depends on them.
     package func change(_ reason: String, _ change: (inout BypassCauses) -> Void) {
         let (before, after) = state.withLock { causes in
             let before = causes
             change(&causes)
+            bits.value = Int64(causes.rawValue)
             return (before, causes)
         }
         guard before != after else { return }

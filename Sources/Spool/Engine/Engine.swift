@@ -223,11 +223,12 @@ final class Engine: Sendable {
         // included.
         let segmentBytes = max(Piece.blockBytes, min(1 << 20, quota / 8) / Piece.blockBytes * Piece.blockBytes)
         limits.requestBytes = environment.transport.windowBytes
+        let isLogged = configuration.log.map { log in { @Sendable in log.level <= EventLogger.readersLevel } }
         return ResourceSession.SharedParts(
             environment: environment, store: store, pool: pool, backlog: backlog, limiter: limiter, committer: committer, evictor: evictor,
             limits: limits, segmentBytes: Int(segmentBytes), counters: counters, configuration: configuration, record: record,
-            recordReader: { [log = configuration.log, feed, sinksTakeReaders, record] key, start, end in
-                guard sinksTakeReaders || feed.hasStreams || log.map({ $0.level <= EventLogger.readersLevel }) == true else { return }
+            recordReader: { [feed, sinksTakeReaders, record] key, start, end in
+                guard sinksTakeReaders || feed.hasStreams || isLogged?() == true else { return }
                 record(.readerJoined(key, start: start, end: end))
             },
             feed: feed,

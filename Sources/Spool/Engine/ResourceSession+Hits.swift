@@ -63,7 +63,7 @@ extension ResourceSession {
         let wallNow = wallNow
         let hit = state.withLock { state -> StoredHit? in
             guard !state.isDetached, let file = state.file, let descriptor = file.descriptor else { return nil }
-            let isSameURL = state.lastAsk.request.location == url
+            let isSameURL = state.lastAsk.request.names(url)
             // A gap is fetched with the fields that belong to the URL. A session that was opened
             // again learns them from a longer path.
             let mayFetch = state.lastAsk.client.map { isSameURL || $0.fields.origin == url.origin } ?? false

@@ -54,9 +54,17 @@ struct HitRequest {
             session.ledger.isUsable(policy, isShared: isShared, fields: fields, wallNow: wallNow)
         else { return nil }
         let id = session.makeReaderID()
+        session.readers.append(reader(id, of: range, generation, holding: stored, in: session))
+        return SessionHit(reader: id, generation: generation, revision: revision, range: range, length: length, stored: stored)
+    }
+
+    /// Returns a reader that has received the version.
+    private func reader(
+        _ id: ReaderID, of range: ByteRange, _ generation: GenerationID, holding stored: ByteRange, in session: SessionState
+    ) -> ReaderState {
         let request = ReaderRequest(
             start: range.lowerBound, end: range.upperBound, policy: fetchPolicy, rules: UseRules(policy: policy, isShared: isShared))
-        var reader = ReaderState(id: id, request, in: session.ledger)
+        var reader = ReaderState(id: id, request, asks: session.ledger.asks, confirmations: session.ledger.confirmations)
         reader.validation = .trusts(generation)
         if session.ledger.version?.isCombinable == false {
             reader.commitment = .told(generation, as: session.ledger.version.map { CopyOnWrite($0.representation) })
@@ -65,8 +73,7 @@ struct HitRequest {
             reader.commitment = .told(generation, as: nil)
         }
         reader.hold = stored
-        session.readers.append(reader)
-        return SessionHit(reader: id, generation: generation, revision: revision, range: range, length: length, stored: stored)
+        return reader
     }
 }
 

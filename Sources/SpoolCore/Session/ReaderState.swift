@@ -72,15 +72,20 @@ package struct ReaderState: Hashable, Sendable {
     /// The reason why the reader has ended; nil while it goes on.
     package var failure: ReadFailure?
 
-    init(id: ReaderID, _ request: ReaderRequest, in ledger: VersionLedger) {
+    /// Creates a reader that has received nothing.
+    ///
+    /// - Parameters:
+    ///   - asks: The request by which the origin is asked where `request` has none.
+    ///   - confirmations: The value of `VersionLedger.confirmations`.
+    init(id: ReaderID, _ request: ReaderRequest, asks: RequestSource, confirmations: UInt64) {
         self.id = id
         site = request.site
-        asks = request.asks ?? ledger.asks
+        self.asks = request.asks ?? asks
         position = min(request.start, ByteRange.maximumOffset)
         end = request.end.map { min($0, ByteRange.maximumOffset) }
         policy = request.policy
         rules = request.rules
-        confirmationsBefore = ledger.confirmations
+        confirmationsBefore = confirmations
         wantsBytes = request.wantsBytes
         takesAnyStatus = request.takesAnyStatus
         asksWhole = request.asksWhole

@@ -74,7 +74,7 @@ package struct SessionStateMachine: Sendable {
     ///
     /// - Returns: the identity of the reader, and the actions that follow.
     package mutating func readerJoined(_ request: ReaderRequest) -> (ReaderID, [SessionAction]) {
-        var reader = ReaderState(id: state.makeReaderID(), request, in: state.ledger)
+        var reader = ReaderState(id: state.makeReaderID(), request, asks: state.ledger.asks, confirmations: state.ledger.confirmations)
         var actions: [SessionAction] = []
         switch phase {
         case .new:

@@ -72,5 +72,11 @@ package struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     /// The text of the URL.
     package var description: String { text }
 
+    /// Whether both URLs have the same text, which all else follows from.
+    package static func == (a: MediaURL, b: MediaURL) -> Bool { a.text == b.text }
+
+    /// Hashes the text.
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+
     private func index(_ offset: Int) -> String.Index { text.utf8.index(text.startIndex, offsetBy: offset) }
 }

@@ -49,7 +49,8 @@ final class ManifestDoor: Sendable {
     private let room: ManifestRoom
     private let names: Pseudonyms
     private let trust: ReferenceTrust
-    private let memory = Locked(Memory())
+    private let memory: Locked<Memory>
+    private let liveCount = SharedNumber(0)
 
     /// The version of a resource, by the URL that its references are relative to, and the most
     /// bytes of its text. Several URLs may have one key.
@@ -65,7 +66,7 @@ final class ManifestDoor: Sendable {
     }
 
     private struct Memory {
-        var memo = ManifestMemo()
+        var memo: ManifestMemo
         /// The texts that are being collected, as long as somebody needs them.
         var texts: [TextID: WeakText] = [:]
         /// The work under way.
@@ -96,6 +97,7 @@ final class ManifestDoor: Sendable {
     ) {
         self.cache = cache
         reader = ManifestReader(formats: cache.configuration.manifestFormats)
+        memory = Locked(Memory(memo: ManifestMemo(liveCount)))
         room = ManifestRoom(bytesOfClient: bytesOfClient)
         lanes = ManifestLanes(cache.environment.manifestLanes)
         self.rules = rules
@@ -147,13 +149,13 @@ final class ManifestDoor: Sendable {
     /// Returns the place of a resource in a live presentation, or nil. Each hit asks, and only a live
     /// presentation that is played costs a search.
     func livePart(_ url: URLHash) -> PresentationPart? {
-        let part = memory.withLock { $0.memo.hasLive ? place(of: url, in: $0) : nil }
-        return part?.isLive == true ? part : nil
+        guard liveCount.value > 0, let part = part(url), part.isLive else { return nil }
+        return part
     }
 
     private func place(of url: URLHash, in memory: Memory) -> PresentationPart? {
         guard let entry = memory.memo.presentation(of: url) else { return nil }
-        guard case .byHTTP = entry.lifetime else {
+        guard !entry.isLive else {
             return PresentationPart(isLive: true, confirmedSince: memory.edges.confirmedSince(entry.cause.url, now: wallNow()))
         }
         let note = memory.notes[entry.cause.key]

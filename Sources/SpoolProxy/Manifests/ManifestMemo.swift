@@ -1,5 +1,6 @@
 import SpoolCore
 import SpoolManifests
+import SpoolSystem
 
 /// The manifests that were rewritten last, so that an unchanged one is not read again.
 struct ManifestMemo {
@@ -48,6 +49,11 @@ struct ManifestMemo {
         /// The number of the work that made the entry. Later work has a higher number.
         var work = 0
 
+        /// Whether the manifest is of a live presentation.
+        var isLive: Bool {
+            if case .byHTTP = lifetime { false } else { true }
+        }
+
         /// The memory of the entry, about, in bytes.
         var heldBytes: Int {
             let ofVariables = variables.heldBytes + cause.variables.heldBytes + playlists.reduce(0) { $0 + $1.utf8.count }
@@ -67,12 +73,19 @@ struct ManifestMemo {
         case failed(CacheError)
     }
 
-    private var entries: [Entry] = []
+    private var entries: [Entry] = [] {
+        didSet { liveCount.value = Int64(entries.indices.count { entries[$0].isLive }) }
+    }
+    /// The number of manifests of live presentations. Each hit reads it, without a lock.
+    private let liveCount: SharedNumber
     private var lastWork = 0
     /// The results of large documents without an entry.
     private var others = BoundedTable<Cause, Result>(capacity: 256, bytes: 256 << 10) { cause, _ in
         2 * cause.url.utf8.count + cause.variables.heldBytes
     }
+
+    /// Creates a memory without manifests, which keeps `liveCount` up to date.
+    init(_ liveCount: SharedNumber = SharedNumber(0)) { self.liveCount = liveCount }
 
     /// Returns the result for a cause, and marks its entry as used.
     mutating func result(for cause: Cause) -> Result? {
@@ -114,13 +127,6 @@ struct ManifestMemo {
     /// - Complexity: One look-up for each of the manifests.
     func parents(of url: URLHash) -> [ResourceKey] {
         entries.indices.reversed().filter { entries[$0].children.contains(url) }.map { entries[$0].cause.key }
-    }
-
-    /// Whether one of the manifests is of a live presentation.
-    var hasLive: Bool {
-        entries.contains { entry in
-            if case .byHTTP = entry.lifetime { false } else { true }
-        }
     }
 
     /// Returns the latest media playlist or MPD that names a URL.
