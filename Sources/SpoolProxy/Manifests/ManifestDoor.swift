@@ -309,7 +309,7 @@ final class ManifestDoor: Sendable {
             }
             let isOnLoop = reader.limits.maxBytes == ManifestLimits.onLoop.maxBytes
             if !note(contents, of: cause.key, parsing: isOnLoop ? Self.parsedOnLoop : .max) {
-                lanes.post { [self] in _ = note(contents, of: cause.key, parsing: .max) }
+                lanes.post(for: claim.client) { [self] in _ = note(contents, of: cause.key, parsing: .max) }
             }
             return .rewritten(entry)
         } catch {
