@@ -269,13 +269,15 @@ enum FetchPlanner {
     /// Whether a relay stays although no window needs its bytes.
     ///
     /// That is so for a reader that waits for the head of its own response, and for a reader that
-    /// has asked only for the version. The second may need the relay's bytes next, and would
+    /// has asked only for the version, or that committed to none yet. The second may need the
+    /// relay's bytes next, also those behind an end that it took from another version, and would
     /// otherwise request them twice.
     private static func isAwaited(_ relay: FetchState, _ session: SessionState) -> Bool {
         session.readers.contains { reader in
             guard reader.failure == nil, !reader.onlyStored else { return false }
             if reader.source == .own(relay.id, nil) { return true }
-            return !reader.wantsBytes && relay.serves(reader.position) && (reader.draws(from: relay) || !reader.isApart)
+            return (!reader.wantsBytes || reader.told == nil) && relay.serves(reader.position)
+                && (reader.draws(from: relay) || !reader.isApart)
         }
     }
 

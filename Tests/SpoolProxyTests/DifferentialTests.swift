@@ -1,0 +1,188 @@
+import Foundation
+import Spool
+import SpoolCore
+import SpoolOrigin
+import SpoolProxy
+import SpoolSystem
+import SpoolTesting
+import Testing
+
+/// Random requests to random origins, directly and through the proxy: the same class of status, the
+/// same bytes of one version, the same end.
+///
+/// The store is cold at first. Later it has all, a part, or what has become stale.
+@Suite(.timeLimit(.minutes(20))) struct DifferentialTests {
+    /// The number of worlds. Each has one origin and eight requests.
+    private static var depth: UInt64 { ProcessInfo.processInfo.environment["SPOOL_DEPTH"] == "nightly" ? 6_250 : 200 }
+
+    @Test(arguments: [false, true]) func `an answer through the proxy is one that the origin would give the client`(isSite: Bool) throws {
+        for seed in 1...Self.depth {
+            let faults = try DifferentialRun(seed: seed, isSite: isSite).faults()
+            #expect(faults == [], "seed \(seed)")
+            guard faults.isEmpty else { return }
+        }
+    }
+}
+
+/// One random origin, and the requests of one client to it.
+private struct DifferentialRun {
+    private let isSite: Bool
+    private let origin: RandomOrigin
+    private var random: SeededRandomNumbers
+    private let time = ManualTime()
+
+    init(seed: UInt64, isSite: Bool) {
+        self.isSite = isSite
+        random = SeededRandomNumbers(seed: seed)
+        origin = RandomOrigin(&random)
+    }
+
+    /// Sends the requests, and returns the differences in words.
+    func faults() throws -> [String] {
+        var random = random
+        let world = try ProxyWorld(
+            time: time, transport: origin, repeatsAsAsked: true,
+            options: { if isSite { $0.fixedOrigin = VirtualResource.site } })
+        defer { world.stop() }
+        var faults: [String] = []
+        for number in 1...8 {
+            // The resource changes at most once, so that a client sees one of two versions.
+            if random.below(4) == 0 { origin.change() }
+            if random.below(3) == 0 { time.advance(by: .seconds(Int64(random.below(2)) * 86_400 + 5)) }
+            let fields = request(&random)
+            let wanted = origin.answer(to: fields)
+            let fault: String?
+            do {
+                let answer = try world.get((isSite ? "" : "/http/media.example") + "/\(origin.name)", fields)
+                fault = try difference(wanted, answer, isRange: fields[.range] != nil)
+            } catch {
+                fault = "\(error) in place of \(wanted.status)"
+            }
+            if let fault { faults.append("request \(number) to \(origin.habits), \(fields.lines): \(fault)") }
+        }
+        return faults
+    }
+
+    private func request(_ random: inout SeededRandomNumbers) -> HTTPFields {
+        var fields: HTTPFields = [:]
+        let first = random.below(RandomOrigin.length), last = first + random.below(200)
+        switch random.below(6) {
+        case 0: fields["Range"] = "bytes=0-"
+        case 1: fields["Range"] = "bytes=\(first)-"
+        case 2: fields["Range"] = "bytes=\(first)-\(last)"
+        case 3: fields["Range"] = "bytes=-\(1 + last - first)"
+        case 4: fields["Range"] = "bytes=0-\(last)"
+        default: break
+        }
+        switch random.below(8) {
+        case 0: fields["Cache-Control"] = "no-cache"
+        case 1: fields["User-Agent"] = "player/\(random.below(3))"
+        case 2: fields["Accept"] = "*/*"
+        default: break
+        }
+        return fields
+    }
+
+    /// Returns what is wrong with an answer in place of `wanted`, the direct one.
+    ///
+    /// Two differences are right. Stored bytes serve although the origin refuses the request now.
+    /// And a range of the whole answers a range that the origin ignores, or the reverse (RFC 9110
+    /// §14.2).
+    private func difference(_ wanted: ResponseHead, _ answer: ProxyClient.Answer, isRange: Bool) throws -> String? {
+        let differs = "status \(answer.status) in place of \(wanted.status)"
+        guard (200...299).contains(answer.status) else { return answer.status == wanted.status ? nil : differs }
+        guard isRange || answer.status == 200 else { return differs }
+        let range = try range(of: answer)
+        let isOfOneVersion = origin.versions.contains { Array($0[range.clamped(to: 0..<$0.count)]) == answer.body }
+        return isOfOneVersion ? nil : "bytes of no version, \(answer.body.count) from \(range)"
+    }
+
+    private func range(of answer: ProxyClient.Answer) throws -> Range<Int> {
+        guard answer.status == 206, let text = answer["Content-Range"], case .part(let range, _) = try ContentRange(text) else {
+            return 0..<RandomOrigin.length
+        }
+        return Int(range.lowerBound)..<Int(range.upperBound)
+    }
+}
+
+/// An origin with random habits and one film.
+private final class RandomOrigin: Transport {
+    static let length = 3_000
+
+    enum Tag: CaseIterable { case strong, weak, none }
+
+    let name: String
+    private let tag: Tag
+    private let servesRanges: Bool
+    private let ignoresIfRange: Bool
+    private let refusal: Int
+    private let control: String?
+    private let statesLength: Bool
+    private let version = Locked(0)
+    private let lane = DiskLane(name: "random origin")
+    /// The bytes of the versions.
+    private let all: [[UInt8]]
+
+    init(_ random: inout SeededRandomNumbers) {
+        name = ["film.mp4", "song.mp3", "stream", "picture.png"][random.below(4)]
+        tag = Tag.allCases[random.below(3)]
+        servesRanges = random.below(4) != 0
+        ignoresIfRange = random.below(5) == 0
+        refusal = [0, 0, 0, 0, 403, 404, 416, 500][random.below(8)]
+        control = [nil, "max-age=3600", "no-cache", "no-store", "max-age=0", "private"][random.below(6)]
+        statesLength = random.below(4) != 0
+        all = (1...2).map { version in (0..<Self.length).map { UInt8(truncatingIfNeeded: $0 / 7 + $0 * version + version * 31) } }
+    }
+
+    /// The habits in words.
+    var habits: String {
+        "\(name), tag \(tag), ranges \(servesRanges), ignores If-Range \(ignoresIfRange), refusal \(refusal), \(control ?? "-"), length \(statesLength)"
+    }
+
+    /// Makes the second version the current one.
+    func change() { version.withLock { $0 = 1 } }
+
+    /// The bytes of the versions that the origin has had.
+    var versions: [[UInt8]] { Array(all[...version.withLock { $0 }]) }
+
+    /// Returns the head of the answer to a client.
+    func answer(to fields: HTTPFields) -> ResponseHead { response(to: fields).0 }
+
+    private func response(to asked: HTTPFields) -> (ResponseHead, [UInt8]) {
+        let number = version.withLock { $0 }, bytes = all[number]
+        var fields: HTTPFields = ["Content-Type": name == "picture.png" ? "image/png" : "video/mp4"]
+        fields["Cache-Control"] = control
+        switch tag {
+        case .strong: fields["ETag"] = "\"v\(number)\""
+        case .weak: fields["ETag"] = "W/\"v\(number)\""
+        case .none: break
+        }
+        if let current = fields["ETag"], asked["If-None-Match"] == current { return (ResponseHead(status: 304, fields: fields), []) }
+        let isCurrent = asked["If-Range"].map { !ignoresIfRange && $0 == fields["ETag"] } ?? true
+        if let value = asked["Range"], let range = RangeHeader(value), isCurrent {
+            // A host that refuses ranges does so whatever they name.
+            if refusal != 0, !servesRanges { return (ResponseHead(status: refusal, fields: ["Content-Length": "0"]), []) }
+            if servesRanges, case .ranges(let ranges) = range.resolve(length: Int64(bytes.count)), ranges.count == 1 {
+                let part = Array(bytes[Int(ranges[0].lowerBound)..<Int(ranges[0].upperBound)])
+                fields["Content-Range"] = ContentRange.part(ranges[0], length: .bytes(Int64(bytes.count))).fieldValue
+                fields["Content-Length"] = String(part.count)
+                return (ResponseHead(status: 206, fields: fields), part)
+            }
+        }
+        if statesLength { fields["Content-Length"] = String(bytes.count) }
+        return (ResponseHead(status: 200, fields: fields), bytes)
+    }
+
+    var windowBytes: Int64? { nil }
+
+    func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
+        let transfer = LaneTransfer(receiver, lane)
+        lane.post { [self] in
+            let (head, body) = response(to: request.fields)
+            transfer.send(head, body)
+        }
+        return transfer
+    }
+
+    func close() { lane.shutdown() }
+}
