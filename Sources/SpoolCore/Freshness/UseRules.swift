@@ -90,6 +90,8 @@ package struct UseRules: Hashable, Sendable {
         if mode == .reload { return false }
         if policy == .storeEverything { return true }
         guard policy(for: representation) == .standard else { return true }
+        // The origin is not out of reach (RFC 9111 §4.2.4, §5.2.1.7).
+        if policy == .standard, request.onlyIfCached { return false }
         if policy == .explicit, representation.isContent, !isManifest, !representation.isPlaylist { return true }
         // One error of the origin does not stand in for another.
         if representation.isInvalidated || representation.status >= 500 { return false }

@@ -26,6 +26,7 @@ extension HTTPCase {
         "9111 §5.2.1.2 | Age counts for max-stale | GET -> 200 {Cache-Control: max-age=10 & Age: 30} ~ GET [Cache-Control: max-stale=10] -> 200",
         "9111 §5.2.1.7 | only-if-cached gets a stored response | GET -> 200 {Cache-Control: max-age=60} ~ GET [Cache-Control: only-if-cached]",
         "9111 §5.2.1.7 | only-if-cached gets 504 for others | GET [Cache-Control: only-if-cached] = 504 & any body",
+        "9111 §4.2.4 | only-if-cached gets 504 for a response that became stale | GET -> 200 {Cache-Control: max-age=10} ~ +20 GET [Cache-Control: only-if-cached] = 504 & any body",
         "9111 §5.2.1.7 | only-if-cached gets 504 for a stale response | GET -> 200 {Cache-Control: max-age=10, must-revalidate} ~ +20 GET [Cache-Control: only-if-cached] = 504 & any body",
         "9111 §5.2.1 | an unknown directive of a request changes nothing | GET -> 200 {Cache-Control: max-age=60} ~ GET [Cache-Control: something]",
     ]
