@@ -22,8 +22,7 @@ package struct RedirectPolicy: Sendable {
     /// origin, because credentials have many names.
     private static func isHarmless(_ name: String) -> Bool {
         let name = name.asciiLowercased
-        return name.hasPrefix("if-") || name.hasPrefix("accept")
-            || ["cache-control", "pragma", "range", "user-agent", "via"].contains(name)
+        return name.hasPrefix("if-") || RequestFields.mayCrossOrigins(name) || ["cache-control", "pragma", "range", "via"].contains(name)
     }
 
     private let maxHops: Int
@@ -60,6 +59,11 @@ package struct RedirectPolicy: Sendable {
 
     /// Takes the head of the response to the last request.
     package mutating func headReceived(_ head: ResponseHead) -> Decision {
+        // The user information was sent by Basic, which the origin does not take.
+        if head.status == 401, !request.answersDigest, request.location?.userinfo != nil, head.fields.demandsDigest {
+            request.answersDigest = true
+            return .follow(request)
+        }
         guard [301, 302, 303, 307, 308].contains(head.status), let location = head.fields[.location] else {
             var head = head
             if asked.count > 1 { head.url = request.url }
@@ -102,6 +106,7 @@ package struct RedirectPolicy: Sendable {
         next.setLocation(url)
         next.fields = fields
         if from != to { next.signature = nil }
+        next.answersDigest = false
         return next
     }
 
@@ -134,5 +139,13 @@ package struct RedirectPolicy: Sendable {
 
     private static func withoutFragment(_ url: String) -> String {
         url.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(url[..<$0]) } ?? url
+    }
+}
+
+extension HTTPFields {
+    /// Whether a 401 asks for Digest and not for Basic (RFC 9110 §11.6.1).
+    var demandsDigest: Bool {
+        let challenges = values(of: .wwwAuthenticate).flatMap { $0.split(separator: ",") }.map { $0.drop { $0 == " " }.asciiLowercased }
+        return challenges.contains { $0.hasPrefix("digest ") } && !challenges.contains { $0.hasPrefix("basic") }
     }
 }

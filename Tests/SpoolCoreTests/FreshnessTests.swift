@@ -139,6 +139,7 @@ import Testing
         ([:], StoringRules(isAuthorized: true), nil),
         (["Vary": "Accept, *"], StoringRules(), .varyAny),
         (["Vary": "Accept"], StoringRules(), nil),
+        (["icy-metaint": "4096"], StoringRules(policy: .storeEverything), .titlesBetweenBytes),
         (["Content-Type": "text/html"], StoringRules(pathExtension: "mp4"), .unexpectedType("text/html")),
         (["Content-Type": "text/html"], StoringRules(pathExtension: "html"), nil),
         (["Content-Type": "text/plain"], StoringRules(pathExtension: "m3u8"), nil),

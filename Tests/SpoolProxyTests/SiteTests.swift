@@ -9,9 +9,14 @@ import Testing
     struct Case: CustomTestStringConvertible, Sendable {
         var fields: HTTPFields
         var isServed: Bool
+        /// Whether a resource is served although the page of the store is not.
+        var isOfPlayer = false
         var testDescription: String { fields.lines.map { "\($0.name): \($0.value)" }.joined(separator: ", ") }
 
         init(_ isServed: Bool, _ fields: HTTPFields) { (self.fields, self.isServed) = (fields, isServed) }
+
+        /// A player to which its user gave an `Origin`: nothing else in the request is a browser's.
+        init(ofPlayer fields: HTTPFields) { (self.fields, isServed, isOfPlayer) = (fields, false, true) }
     }
 
     /// The fields of a browser that names no site, as to a plain network address.
@@ -27,16 +32,23 @@ import Testing
         // A page of this machine. With another host or port it is another site for a browser.
         Case(true, ["Origin": "http://localhost:3000", "Sec-Fetch-Site": "cross-site"]), Case(true, ["Origin": "http://127.0.0.1:8080"]),
         Case(true, ["Origin": "http://[::1]:5173"]), Case(true, ["Origin": "https://app.localhost"]),
-        Case(false, ["Origin": "https://evil.example"]), Case(false, ["Origin": "https://evil.example", "Sec-Fetch-Site": "same-origin"]),
-        Case(false, ["Origin": "http://localhost.evil.example"]), Case(false, ["Origin": "http://127.0.0.1.evil.example"]),
-        Case(false, ["Origin": "http://evil.example#@localhost"]), Case(false, ["Origin": "http://localhost@evil.example"]),
-        Case(false, ["Origin": "null"]), Case(false, ["Origin": ""]), Case(false, ["Origin": "localhost"]),
-        Case(false, HTTPFields([.init(name: "Origin", value: "http://localhost"), .init(name: "Origin", value: "https://evil.example")])),
+        Case(false, ["Origin": "https://evil.example", "Sec-Fetch-Site": "same-origin"]),
+        Case(false, ["Origin": "https://evil.example", "Sec-Fetch-Mode": "cors"]),
+        Case(false, ["Origin": "https://evil.example", "Cookie": "a=1"]),
+        Case(false, ["Origin": "https://evil.example", "Referer": "https://evil.example/"]),
+        Case(false, fromBrowser(["Origin": "https://evil.example"])), Case(false, fromBrowser(["Origin": "null"])),
+        Case(ofPlayer: ["Origin": "https://evil.example"]),
+        Case(ofPlayer: ["Origin": "https://evil.example", "User-Agent": "Lavf/59.27.100"]),
+        Case(ofPlayer: ["Origin": "http://localhost.evil.example"]), Case(ofPlayer: ["Origin": "http://127.0.0.1.evil.example"]),
+        Case(ofPlayer: ["Origin": "http://evil.example#@localhost"]), Case(ofPlayer: ["Origin": "http://localhost@evil.example"]),
+        Case(ofPlayer: ["Origin": "null"]), Case(ofPlayer: ["Origin": ""]), Case(ofPlayer: ["Origin": "localhost"]),
+        Case(
+            ofPlayer: HTTPFields([.init(name: "Origin", value: "http://localhost"), .init(name: "Origin", value: "https://evil.example")])),
         // An allowed site is compared as an origin, not as a prefix.
         Case(true, ["Origin": "https://player.example", "Sec-Fetch-Site": "cross-site"]),
         Case(true, ["Origin": "https://Player.example:443"]),
-        Case(false, ["Origin": "http://player.example"]), Case(false, ["Origin": "https://player.example:444"]),
-        Case(false, ["Origin": "https://player.example.evil.example"]),
+        Case(ofPlayer: ["Origin": "http://player.example"]), Case(ofPlayer: ["Origin": "https://player.example:444"]),
+        Case(ofPlayer: ["Origin": "https://player.example.evil.example"]),
         // Browsers without these fields name the page in `Referer`.
         Case(true, ["Referer": "http://127.0.0.1:8080/_spool/"]), Case(true, ["Referer": "http://localhost:3000/page?q"]),
         Case(true, ["Referer": "https://player.example/watch"]), Case(false, fromBrowser(["Referer": "https://evil.example/"])),
@@ -50,10 +62,11 @@ import Testing
         Case(true, ["Host": "media.home:8080", "Referer": "http://media.home:8080/x"]),
         // The proxy under the name of the request.
         Case(true, ["Host": "media.home:8080", "Origin": "http://media.home:8080"]),
-        Case(false, ["Host": "media.home:8080", "Origin": "http://media.home:8081"]),
+        Case(ofPlayer: ["Host": "media.home:8080", "Origin": "http://media.home:8081"]),
     ])
     func `a page is refused unless its site is this machine's, the proxy's own or allowed`(test: Case) throws {
-        let film = VirtualResource.film()
+        var film = VirtualResource.film()
+        film.fields = ["Access-Control-Allow-Origin": "*", "Access-Control-Allow-Credentials": "true", "Timing-Allow-Origin": "*"]
         let world = try ProxyWorld(
             [film],
             options: {
@@ -62,10 +75,10 @@ import Testing
             })
         defer { world.stop() }
         let answer = try world.get(film.target, test.fields)
-        #expect(answer.status == (test.isServed ? 200 : 403))
-        #expect(world.asked.isEmpty == !test.isServed, "a refused request asks no origin")
+        #expect(answer.status == (test.isServed || test.isOfPlayer ? 200 : 403))
+        #expect(world.asked.isEmpty == !(test.isServed || test.isOfPlayer), "a refused request asks no origin")
         // A refused page can read neither the answer nor the proxy's own pages.
-        #expect(test.isServed || !answer.head.fields.lines.contains { $0.name.lowercased().hasPrefix("access-control") })
+        #expect(test.isServed || !answer.head.fields.lines.contains { Self.isAboutSites($0.name) })
         #expect(try world.get("/_spool/api/resources", test.fields).status == (test.isServed ? 200 : 403))
     }
 
@@ -74,11 +87,24 @@ import Testing
         let files = try ProxyWorld([film], options: { $0.allowedSites = ["null"] })
         defer { files.stop() }
         #expect(try files.get(film.target, ["Origin": "null"]).status == 200)
-        #expect(try files.get(film.target, ["Origin": "https://evil.example"]).status == 403)
+        #expect(try files.get(film.target, ["Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"]).status == 403)
         let open = try ProxyWorld([film], options: { $0.allowsForeignSites = true })
         defer { open.stop() }
         #expect(try open.get(film.target, ["Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"]).status == 200)
         #expect(throws: CacheError.self) { try ProxyWorld(options: { $0.allowedSites = ["player.example"] }) }
+    }
+
+    /// Of a page of an old browser, which sends no more than a player does.
+    @Test func `a page at an origin, and a site that the proxy stands in for, are not for a player with an Origin`() throws {
+        var page = VirtualResource.film("page.html")
+        page.fields = ["Content-Type": "text/html"]
+        let world = try ProxyWorld([page])
+        defer { world.stop() }
+        #expect(try world.get(page.target, ["Origin": "https://evil.example"]).status == 403)
+        #expect(try world.get(page.target).status == 200)
+        let site = try ProxyWorld([page], options: { $0.fixedOrigin = VirtualResource.site })
+        defer { site.stop() }
+        #expect(try site.get("/page.html", ["Origin": "https://evil.example"]).status == 403)
     }
 
     /// The origin decides what a page may read. The proxy passes its fields on unchanged.

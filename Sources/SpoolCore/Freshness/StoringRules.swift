@@ -28,6 +28,7 @@ package struct StoringRules: Hashable, Sendable {
         if let page = unexpectedPage(fields) { return .unexpectedType(page) }
         let control = CacheControl(response: fields, isShared: isShared)
         if let reason = passReason(status: status, fields, control) { return reason }
+        if fields.contains(.icyMetaInt) { return .titlesBetweenBytes }
         guard policy != .storeEverything else { return nil }
         // A cache that understands the status follows `must-understand` in place of `no-store` (RFC
         // 9111 §5.2.2.3).

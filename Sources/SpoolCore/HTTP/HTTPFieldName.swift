@@ -35,6 +35,8 @@ extension HTTPFields.Name {
     package static var acceptRanges: Self { "Accept-Ranges" }
     /// `Access-Control-Allow-Origin` (Fetch §3.3.3).
     package static var accessControlAllowOrigin: Self { "Access-Control-Allow-Origin" }
+    /// `icy-metaint` of radio servers: the number of bytes between two titles in the body.
+    package static var icyMetaInt: Self { "icy-metaint" }
     /// `Age` (RFC 9111 §5.1).
     package static var age: Self { "Age" }
     /// `Authorization` (RFC 9110 §11.6.2).

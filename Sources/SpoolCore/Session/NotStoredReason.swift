@@ -2,6 +2,9 @@
 package enum NotStoredReason: Hashable, Sendable {
     /// `Cache-Control: no-store` (RFC 9111 §5.2.2.5).
     case noStore
+    /// The answer has titles between the bytes of the resource (`icy-metaint`), at places that
+    /// depend on where it began.
+    case titlesBetweenBytes
     /// `Vary: *` (RFC 9111 §4.1).
     case varyAny
     /// `Cache-Control: private`, and the cache serves several users (RFC 9111 §5.2.2.7).
@@ -41,6 +44,7 @@ extension NotStoredReason: CustomStringConvertible {
     package var description: String {
         switch self {
         case .noStore: "the origin forbids it (Cache-Control: no-store)"
+        case .titlesBetweenBytes: "it has titles between the bytes of the sound (icy-metaint)"
         case .varyAny: "each request gets an answer of its own (Vary: *)"
         case .privateResponse: "it is for one user (Cache-Control: private), and several share this cache"
         case .authorizedRequest: "it was asked for with credentials, and several users share this cache"
@@ -72,7 +76,7 @@ extension NotStoredReason {
     /// requests that were waiting for it, and no later one.
     var forbidsReuse: Bool {
         switch self {
-        case .noStore, .varyAny, .privateResponse, .authorizedRequest, .status, .byRequest: true
+        case .noStore, .titlesBetweenBytes, .varyAny, .privateResponse, .authorizedRequest, .status, .byRequest: true
         case .unexpectedType, .tooLarge, .lengthBeyondBound, .olderVersionsInUse, .readOnlyStore, .storedByServer, .quotaReached,
             .diskReserved, .fileTooLarge, .storeRests, .storeTrouble:
             false

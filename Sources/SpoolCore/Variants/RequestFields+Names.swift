@@ -5,7 +5,7 @@ extension RequestFields {
     /// Whether a client's field of this name may go to an origin at all.
     package static func isForwarded(_ name: String) -> Bool {
         !ofConnection.contains(name) && !ofCache.contains(name) && !changingBodies.contains(name) && !isOfGateway(name)
-            && !name.hasSuffix(".dlna.org") && !name.hasPrefix("proxy-") && !name.hasPrefix("content-") && !name.isEmpty
+            && !name.hasPrefix("proxy-") && !name.hasPrefix("content-") && !name.isEmpty
     }
 
     /// Whether an origin may trust the field because only its own gateway sets it: the client, the
@@ -32,10 +32,21 @@ extension RequestFields {
         "cache-control", "pragma", "origin", "upgrade-insecure-requests",
     ]
 
-    /// Fields by which servers change the body without a `Vary` field: metadata inside radio
-    /// streams, differences to other versions (RFC 3229), other methods. So do the fields of DLNA,
-    /// which seek by time.
-    private static let changingBodies: Set<String> = ["icy-metadata", "a-im"]
+    /// Fields by which servers change the body without a `Vary` field: a place and a speed in time
+    /// (DLNA), and differences to other versions (RFC 3229).
+    private static let changingBodies: Set<String> = ["timeseekrange.dlna.org", "playspeed.dlna.org", "a-im"]
+
+    /// The fields of a request that asks for another body than the resource's, and for what part of
+    /// it. Empty for a usual request. Only the client itself can use the answer.
+    package static func askingForOtherBody(_ request: HTTPFields) -> HTTPFields {
+        var fields = HTTPFields(request.lines.filter { changingBodies.contains($0.name.asciiLowercased) })
+        // RFC 9110 §14.1: an origin may know other units than bytes.
+        guard let range = request[.range] else { return fields }
+        let unit = range.prefix { $0 != "=" }
+        let isUnit = unit.count < range.count && !unit.isEmpty && unit.utf8.allSatisfy(\.isTokenByte)
+        if !fields.lines.isEmpty || (isUnit && !unit.equalsIgnoringCase("bytes")) { fields[.range] = range }
+        return fields
+    }
 
     private static let ofGateway: Set<String> = [
         "forwarded", "x-forwarded", "x-real-ip", "x-host", "x-client-ip", "client-ip", "true-client-ip", "cf-connecting-ip",
@@ -65,14 +76,18 @@ extension RequestFields {
 
     /// Whether another origin may see the field after a redirect, or at another host of the same
     /// resource.
-    static func mayCrossOrigins(_ name: String) -> Bool { name.hasPrefix("accept") || name == "user-agent" }
+    package static func mayCrossOrigins(_ name: String) -> Bool {
+        name.hasPrefix("accept") || name == "user-agent" || name == "icy-metadata"
+    }
 
     /// Whether the field may identify a user.
     ///
     /// Credentials have many names. For several users, every field that is not known to be harmless
     /// counts. For one user, the field has to look like credentials.
     package static func mayIdentifyUser(_ name: String, isShared: Bool) -> Bool {
-        guard !name.hasPrefix("accept"), !name.hasPrefix("sec-"), !name.hasPrefix("cmcd-"), !harmless.contains(name) else { return false }
+        guard !name.hasPrefix("accept"), !name.hasPrefix("sec-"), !name.hasPrefix("cmcd-"), !name.hasSuffix(".dlna.org"),
+            !harmless.contains(name)
+        else { return false }
         return isShared || partsOfCredentials.contains { name.contains($0) }
     }
 
@@ -90,6 +105,6 @@ extension RequestFields {
 
     private static let harmless: Set<String> = [
         "user-agent", "referer", "dnt", "save-data", "priority", "purpose", "x-purpose", "x-playback-session-id", "x-requested-with",
-        "device-memory", "downlink", "dpr", "ect", "rtt", "viewport-width", "width", "early-data",
+        "device-memory", "downlink", "dpr", "ect", "rtt", "viewport-width", "width", "early-data", "icy-metadata",
     ]
 }

@@ -68,7 +68,16 @@ package struct VariantMark: Hashable, Sendable {
         let listed = fields.values(of: .vary).flatMap { value in
             value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" }.asciiLowercased }
         }
-        return Set(listed.filter { $0 == "*" || RequestFields.isForwarded($0) }).sorted()
+        let unnamed = mayHaveTitles(fields) ? ["icy-metadata"] : []
+        return Set(listed.filter { $0 == "*" || RequestFields.isForwarded($0) } + unnamed).sorted()
+    }
+
+    /// Whether the origin puts titles between the bytes for clients that send `Icy-MetaData`, or
+    /// could do so: radio servers do not name that field in `Vary`.
+    private static func mayHaveTitles(_ fields: HTTPFields) -> Bool {
+        if fields.contains(.icyMetaInt) { return true }
+        let isLive = !fields.contains(.contentLength) && !fields.contains(.contentRange)
+        return isLive && fields.lines.contains { $0.name.asciiLowercased.hasPrefix("icy-") }
     }
 
     /// The selecting fields that stand for the user. They are compared with all other credentials,

@@ -85,7 +85,9 @@ final class HitAnswer: RangeResponder {
     }
 
     /// Fields that make a request more than a plain request for bytes.
-    private static let deviates: [HTTPFields.Name] = [.ifNoneMatch, .ifModifiedSince, .ifRange, .cacheControl, .pragma, .origin]
+    private static let deviates: [HTTPFields.Name] = [
+        .ifNoneMatch, .ifModifiedSince, .ifRange, .cacheControl, .pragma, .origin, "TimeSeekRange.dlna.org", "PlaySpeed.dlna.org", "A-IM",
+    ]
 
     /// The number of bytes handed out before the session is asked again: those of one turn of a
     /// connection.

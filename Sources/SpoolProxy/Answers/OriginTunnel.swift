@@ -4,12 +4,13 @@ package import SpoolOrigin
 import SpoolServer
 import SpoolSystem
 
-/// One request that is forwarded to the fixed origin, with the response forwarded back. Nothing is
+/// One request that is forwarded to the origin, with the response forwarded back. Nothing is
 /// stored.
 ///
-/// It serves methods that a cache cannot answer, and requests with credentials, whose responses are
-/// for one user (RFC 9111 §3.5). Redirects go to the client. At most `bufferBytes` wait in each
-/// direction, so a slow side stops the other.
+/// It serves requests for another body than the resource's, such as a place in time. For the fixed
+/// origin it also serves methods that a cache cannot answer, and requests with credentials, whose
+/// responses are for one user (RFC 9111 §3.5); redirects of that origin go to the client. At most
+/// `bufferBytes` wait in each direction, so a slow side stops the other.
 ///
 /// A limiter starts the request, because forwarded requests have a bounded share of the connections
 /// to origins. A request with an incomplete body is less urgent than others: the client sends at
@@ -42,22 +43,23 @@ final class OriginTunnel: TransferReceiver, LimitedFetch, BodySource, @unchecked
 
     private let request: RequestHead
     private let url: MediaURL
-    private let site: FixedSite
+    private let rules: ResourceFields
+    private let fields: HTTPFields
     private let cache: MediaCache
     private let loop: EventLoop
     private let state = Locked(State())
     private let relay = WakeRelay()
-    private let client: SocketAddress?
     private var exchange: Exchange?
     /// Bytes on their way to the client, until all are taken.
     private var chunk: OwnedBytes?
 
-    init(_ exchange: Exchange, url: MediaURL, site: FixedSite, cache: MediaCache) {
+    /// Creates the tunnel for the request of `exchange`, which has these fields at the origin.
+    init(_ exchange: Exchange, url: MediaURL, _ fields: HTTPFields, rules: ResourceFields, cache: MediaCache) {
         request = exchange.request
-        client = exchange.clientAddress
         self.exchange = exchange
         self.url = url
-        self.site = site
+        self.fields = fields
+        self.rules = rules
         self.cache = cache
         loop = exchange.loop
     }
@@ -67,10 +69,10 @@ final class OriginTunnel: TransferReceiver, LimitedFetch, BodySource, @unchecked
         let sink = exchange?.bodySink as? TunnelledBody
         let body = sink?.body
         // A field of the client replaces a configured one.
-        let fields = cache.configuration.fields(for: url.text).replacing(with: site.fieldsForOrigin(request, from: client))
+        let fields = cache.configuration.fields(for: url.text).replacing(with: fields)
         var asked = OriginRequest(to: url, fields: fields)
         asked.method = request.method
-        asked.followsRedirects = false
+        asked.followsRedirects = !rules.isSite
         asked.reach = cache.bounds.current
         asked.wait(cache.configuration.network.patience(forHost: url.origin.host), isBrief: false)
         // The origin may have run a request whose answer is late.
@@ -95,7 +97,9 @@ final class OriginTunnel: TransferReceiver, LimitedFetch, BodySource, @unchecked
 
     /// Starts the transfer.
     func start(on access: NetworkAccess) {
-        guard let (asked, sink) = state.withLock({ $0.isClosed ? nil : $0.asked }) else { return }
+        guard let (request, sink) = state.withLock({ $0.isClosed ? nil : $0.asked }) else { return }
+        var asked = request
+        asked.access = access
         sink?.begin()
         let transfer = cache.environment.transport.start(asked, receiver: self)
         let (isClosed, isPaused) = state.withLock { state in
@@ -135,7 +139,8 @@ final class OriginTunnel: TransferReceiver, LimitedFetch, BodySource, @unchecked
     // MARK: From the transport's thread
 
     func interimReceived(_ head: ResponseHead) {
-        loop.post { [self] in exchange?.sendInterim(head.status, fields: site.fieldsForClient(head, request)) }
+        guard rules.isSite else { return }
+        loop.post { [self] in exchange?.sendInterim(head.status, fields: rules.forwarded(head)) }
     }
 
     func headReceived(_ head: ResponseHead) {
@@ -179,8 +184,8 @@ final class OriginTunnel: TransferReceiver, LimitedFetch, BodySource, @unchecked
         guard let exchange else { return }
         self.exchange = nil
         invalidate(head)
-        var fields = site.fieldsForClient(head, request)
-        var status = CacheStatus(source: .forwarded(site.isSafe(request.method) ? .bypass : .method))
+        var fields = rules.forwarded(head)
+        var status = CacheStatus(source: .forwarded(FixedSite.isSafe(request.method) ? .bypass : .method))
         status.forwardStatus = head.status
         fields.append(.cacheStatus, status.fieldValue)
         if request.method == "HEAD" || head.status == 204 || head.status == 304 {
@@ -194,7 +199,7 @@ final class OriginTunnel: TransferReceiver, LimitedFetch, BodySource, @unchecked
 
     /// Marks the stored resources that a change at the origin invalidates (RFC 9111 §4.4).
     private func invalidate(_ head: ResponseHead) {
-        guard !site.isSafe(request.method), (200..<400).contains(head.status) else { return }
+        guard let site = rules.site, !FixedSite.isSafe(request.method), (200..<400).contains(head.status) else { return }
         for url in site.changedURLs(by: head, to: url) { cache.invalidate(cache.key(for: url), url: url) }
     }
 

@@ -174,7 +174,7 @@ final class ResourceAnswer {
     private func proceed() {
         guard !isAnswered, let reader else { return }
         if let site = fieldRules.site {
-            for head in reader.takeInterims() { exchange.sendInterim(head.status, fields: site.fieldsForClient(head, exchange.request)) }
+            for head in reader.takeInterims() { exchange.sendInterim(head.status, fields: site.fieldsForClient(head)) }
         }
         if let version = manifest?.version, let step = manifest?.resume(reader, version), go(on: step, of: version, reader) { return }
         if let step = route?.look(at: reader, wantsBytes: owesWish), step != .open { return take(step) }

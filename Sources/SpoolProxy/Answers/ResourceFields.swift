@@ -13,6 +13,8 @@ import SpoolServer
 struct ResourceFields: Sendable {
     /// The site that the proxy stands in for, or nil for a general proxy.
     let site: FixedSite?
+    /// Whether the answer grants other sites nothing, because a page may have sent the request.
+    var grantsNothing = false
 
     /// Whether the proxy stands in for the resource's site.
     var isSite: Bool { site != nil }
@@ -46,15 +48,23 @@ struct ResourceFields: Sendable {
         return fields
     }
 
+    /// Returns the fields of a response that is passed on as it comes.
+    func forwarded(_ head: ResponseHead) -> HTTPFields {
+        site?.fieldsForClient(head) ?? withoutPower(FixedSite.endToEnd(head.fields))
+    }
+
     /// Returns the fields of an error response, whose text is the proxy's own.
     func error(_ fields: HTTPFields) -> HTTPFields { withoutPower(fields) }
 
     /// Returns the reason why a browser does not get this content for its purpose, or nil.
     func refusal(of request: RequestHead, _ representation: Representation) -> String? {
+        let type = representation.contentType ?? ""
+        if grantsNothing, BrowserContent(representation.fields) == .active, MediaType(type)?.essence != "application/dash+xml" {
+            return "a web page could have asked for this page ('\(type)'); allow the site with --allow-site"
+        }
         guard !isSite, BrowserDestination(request[.secFetchDest]) == .document, BrowserContent(representation.fields) == .active else {
             return nil
         }
-        let type = representation.contentType ?? ""
         return
             "a browser would run this resource ('\(type)') as a page of this proxy; open it at its origin, or serve the site with --origin"
     }
@@ -77,7 +87,7 @@ struct ResourceFields: Sendable {
         let kind = BrowserContent(fields)
         var result = HTTPFields(
             fields.lines.compactMap { field in
-                if Self.isDropped(field.name) { return nil }
+                if Self.isDropped(field.name) || (grantsNothing && Self.isGrant(field.name)) { return nil }
                 guard field.isNamed(.contentSecurityPolicy) else { return field }
                 return Self.withoutReports(field.value).map { .init(name: field.name, value: $0) }
             })
@@ -94,6 +104,11 @@ struct ResourceFields: Sendable {
     /// The policy for media, without `sandbox`. A browser's media document requests its own URL,
     /// and from a sandbox that request would come from a foreign site.
     private static let mediaPolicy = "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'"
+
+    private static func isGrant(_ name: String) -> Bool {
+        let name = name.asciiLowercased
+        return name.hasPrefix("access-control-") || name == "timing-allow-origin"
+    }
 
     private static func isDropped(_ name: String) -> Bool {
         let name = name.asciiLowercased

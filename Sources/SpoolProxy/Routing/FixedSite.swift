@@ -36,7 +36,7 @@ package struct FixedSite: Sendable {
     }
 
     /// Whether a method changes nothing at the origin (RFC 9110 §9.2.1).
-    func isSafe(_ method: String) -> Bool { ["GET", "HEAD", "OPTIONS", "TRACE"].contains(method) }
+    static func isSafe(_ method: String) -> Bool { ["GET", "HEAD", "OPTIONS", "TRACE"].contains(method) }
 
     // MARK: Fields
 
@@ -70,9 +70,12 @@ package struct FixedSite: Sendable {
 
     /// The response's fields in the form for the client. `Set-Cookie` stays, because the response
     /// is for this client alone. A `Location` at the origin becomes a path at this proxy.
-    func fieldsForClient(_ head: ResponseHead, _ request: RequestHead) -> HTTPFields {
-        let dropped = Self.ofConnection.union(Self.listed(in: head.fields))
-        return withLocationsHere(HTTPFields(head.fields.lines.filter { !dropped.contains($0.name.asciiLowercased) }))
+    func fieldsForClient(_ head: ResponseHead) -> HTTPFields { withLocationsHere(Self.endToEnd(head.fields)) }
+
+    /// Returns the fields of a response that are for its client, not for this connection.
+    static func endToEnd(_ fields: HTTPFields) -> HTTPFields {
+        let dropped = ofConnection.union(listed(in: fields))
+        return HTTPFields(fields.lines.filter { !dropped.contains($0.name.asciiLowercased) })
     }
 
     /// Returns the fields with locations at the origin as paths at this proxy.

@@ -115,13 +115,19 @@ final class ProxyRouter: Handler {
         if case .refused(let refusal) = meaning.target {
             return refuse(refusal.status, advice(request, exchange) ?? refusal.explanation, exchange)
         }
-        if let refusal = sites.refusal(of: request) { return refuse(403, refusal, exchange) }
+        let siteRefusal = sites.refusal(of: request)
+        if let siteRefusal, isFromNetwork || isStranger || site != nil || !meaning.isResource || !SitePolicy.isOfPlayer(request) {
+            return refuse(403, siteRefusal, exchange)
+        }
         if loops.hasPassed(request) {
             return refuse(508, "this request went through the proxy before: its origin leads back here", exchange)
         }
         switch meaning.target {
         case .resource(let url, _) where isTunnelled && !meaning.isForProgram && !isForeign(url):
-            if let site { OriginTunnel(exchange, url: url, site: site, cache: cache).begin() }
+            if let site {
+                let fields = site.fieldsForOrigin(request, from: exchange.clientAddress)
+                OriginTunnel(exchange, url: url, fields, rules: fieldRules, cache: cache).begin()
+            }
         case .resource where request.method != "GET" && request.method != "HEAD":
             exchange.respond(
                 .error(405, "resources of other sites answer GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
@@ -131,18 +137,24 @@ final class ProxyRouter: Handler {
                 guard !meaning.isForProgram else { return exchange.respond(.error(503, "the cache is bypassed")) }
                 return exchange.respond(Response(307, fields: [.location: url.text]))
             }
-            let fieldRules = fields(for: url, isForProgram: meaning.isForProgram)
+            var fieldRules = fields(for: url, isForProgram: meaning.isForProgram)
+            fieldRules.grantsNothing = siteRefusal != nil
             if let refusal = fieldRules.refusal(of: request) {
                 return refuse(403, refusal, exchange, fields: fieldRules.error([:]))
             }
             if let hits = meaning.hits, hits.respond(to: request, on: exchange) { return }
+            let client = client(of: exchange, for: url, isForeign: meaning.isForeign, isStranger: isStranger)
             var settings = visit ?? loops.visit(of: request, to: url)
             if meaning.isForProgram { settings = (settings ?? VisitSettings()).withManifestsAsTheyAre }
+            let otherBody = RequestFields.askingForOtherBody(request.fields)
+            if !otherBody.lines.isEmpty, let client, settings == nil, !fieldRules.wantsDocument(request), !cache.networkPolicy.isOffline {
+                var fields = client.selection.fields.fields.replacing(with: otherBody)
+                fields[.origin] = page(of: request)
+                return OriginTunnel(exchange, url: url, fields, rules: fieldRules, cache: cache).begin()
+            }
             ResourceAnswer(
                 exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy(for: url), manifests: manifests,
-                client: client(of: exchange, for: url, isForeign: meaning.isForeign, isStranger: isStranger), page: page(of: request),
-                fields: fieldRules,
-                visit: settings, now: wallNow
+                client: client, page: page(of: request), fields: fieldRules, visit: settings, now: wallNow
             ).begin()
         case .own where request.method != "GET" && request.method != "HEAD":
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))

@@ -47,6 +47,17 @@ struct SitePolicy: Sendable {
         return nil
     }
 
+    /// Whether a refused request is one of a player to which its user gave an `Origin`.
+    ///
+    /// Current browsers send `Sec-Fetch-*` to this machine, and older ones the page or its cookies
+    /// with most requests. A page that comes through all the same cannot read the answer, which
+    /// grants it nothing.
+    static func isOfPlayer(_ request: RequestHead) -> Bool {
+        let fields = request.fields
+        return ["GET", "HEAD"].contains(request.method) && request.has(.origin) && !request.has(.cookie) && !request.has(.referer)
+            && !RequestFields.isFromBrowser(fields) && !fields.lines.contains { $0.name.asciiLowercased.hasPrefix("sec-fetch-") }
+    }
+
     /// Checks the `Referer`. It is the most that browsers without Fetch Metadata send, and that any
     /// browser sends to a plain network address.
     private func refusalByReferer(of request: RequestHead) -> String? {

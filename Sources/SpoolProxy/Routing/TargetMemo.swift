@@ -23,6 +23,9 @@ final class TargetMemo: @unchecked Sendable {
         /// Whether a program gets the resource as its origin sends it.
         var isForProgram = false
         var hits: HitAnswer?
+
+        /// Whether the target is a resource of an origin.
+        var isResource: Bool { if case .resource = target { true } else { false } }
     }
 
     private var meanings: [Question: Meaning] = [:]

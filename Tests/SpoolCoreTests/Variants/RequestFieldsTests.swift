@@ -24,7 +24,7 @@ import Testing
     @Test(arguments: [
         ("User-Agent", "MyTV/1.0"), ("Cookie", "id=1; b=2"), ("Authorization", "Bearer t"), ("Accept-Language", "de"),
         ("X-Api-Key", "k"), ("Referer", "https://site.example/page?q"), ("Sec-Fetch-Mode", "navigate"), ("CMCD-Request", "bl=1"),
-        ("X-Playback-Session-Id", "u"), ("DNT", "1"),
+        ("X-Playback-Session-Id", "u"), ("DNT", "1"), ("Icy-MetaData", "1"), ("transferMode.dlna.org", "Streaming"),
     ]) func `a native player's field reaches the origin of its request`(name: String, value: String) {
         #expect(forwarded([HTTPFields.Name(name): value], at: Self.general)[name] == value)
     }
@@ -37,8 +37,7 @@ import Testing
         "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "Accept-Encoding", "Cache-Control",
         "Pragma", "Origin", "Content-Length", "Content-Type",
         // Changing the body without Vary.
-        "Icy-MetaData", "TimeSeekRange.dlna.org", "PlaySpeed.dlna.org", "transferMode.dlna.org",
-        "A-IM", "X-HTTP-Method-Override", "X-HTTP-Method",
+        "TimeSeekRange.dlna.org", "PlaySpeed.dlna.org", "A-IM", "X-HTTP-Method-Override", "X-HTTP-Method",
         "X-Method-Override",
         // Naming a host, a path or a client behind a proxy.
         "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "X-Original-URL", "X-Rewrite-URL",
@@ -49,6 +48,17 @@ import Testing
                 #expect(forwarded([HTTPFields.Name(written): "1", "Accept": "*/*"], at: place) == ["Accept": "*/*"], "\(written)")
             }
         }
+    }
+
+    @Test(
+        arguments: [
+            (["TimeSeekRange.dlna.org": "npt=10-"], ["TimeSeekRange.dlna.org": "npt=10-"]), (["a-im": "feed"], ["a-im": "feed"]),
+            (["PlaySpeed.dlna.org": "2", "Range": "bytes=5-"], ["PlaySpeed.dlna.org": "2", "Range": "bytes=5-"]),
+            (["Range": "npt=10-20"], ["Range": "npt=10-20"]), (["Range": "bytes=5-"], [:]), (["Range": "Bytes = 5-"], [:]),
+            (["Range": "bytes"], [:]), (["Range": "=5-"], [:]), (["Range": "a b=5-"], [:]), (["Icy-MetaData": "1", "Accept": "*/*"], [:]),
+        ] as [(HTTPFields, HTTPFields)])
+    func `a request that asks for another body than the resource's is known by its fields`(sent: HTTPFields, asking: HTTPFields) {
+        #expect(RequestFields.askingForOtherBody(sent) == asking)
     }
 
     @Test func `fields that Connection names stay here`() {
