@@ -101,6 +101,11 @@ static inline CURLcode spool_curl_set_signature(CURL *handle, const char *scheme
 #endif
 }
 
+// Answers a Digest challenge (RFC 7616) with the user information of the URL.
+static inline CURLcode spool_curl_set_digest(CURL *handle) {
+    return curl_easy_setopt(handle, CURLOPT_HTTPAUTH, (long)CURLAUTH_DIGEST);
+}
+
 // Allows http and https only.
 static inline CURLcode spool_curl_set_web_only(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075500

@@ -81,6 +81,9 @@ public struct OriginRequest: Hashable, Sendable {
     /// The urgency of the readers when the request begins. `URLSession` orders the requests of one
     /// connection by it. On Linux, less urgent requests have small receive windows beside a player.
     package var priority = ReadPriority.playing
+    /// Whether the user information of the URL answers a Digest challenge (RFC 7616). Only libcurl
+    /// does that.
+    package var answersDigest = false
     /// The credentials that sign the request, or nil for a request without a signature. Only libcurl
     /// signs.
     package var signature: RequestSignature?

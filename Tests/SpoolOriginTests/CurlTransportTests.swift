@@ -38,6 +38,48 @@ struct CurlTransportTests {
         }
     }
 
+    // MARK: Digest
+
+    /// Asks for the resource as user `u` with the password `p4ss`, where a challenge by Digest is
+    /// answered.
+    private func askAsUser(_ world: World) -> TransferProbe {
+        let probe = TransferProbe()
+        let url = "http://u:p4ss@" + world.origin.url("/v").dropFirst("http://".count)
+        probe.start(OriginRequest(url: url, fields: [:]), on: RedirectingTransport(world.transport))
+        return probe
+    }
+
+    @Test func `an origin that asks for Digest gets the user information of the URL by it, and never in clear again`() throws {
+        let world = try World { request, _ in
+            let answer = request.fields[.authorization] ?? ""
+            let isAnswer = ["Digest ", "username=\"u\"", "uri=\"/v\"", "nonce=\"abc\"", "response="].allSatisfy(answer.contains)
+            let challenge = "Digest realm=\"cam\", nonce=\"abc\", qop=\"auth\""
+            return isAnswer && !answer.contains("p4ss") ? .correct : .status(401, fields: [.wwwAuthenticate: challenge], body: [1, 2])
+        }
+        let probe = askAsUser(world)
+        #expect(probe.waitForEnd() == .complete)
+        #expect(probe.value.head?.status == 200 && probe.value.bytes == World.length)
+        #expect(world.origin.log.entries.map { $0.request.fields[.authorization]?.prefix(5) } == ["Basic", nil, "Diges"])
+    }
+
+    @Test(arguments: [
+        "Digest realm=\"cam\", nonce=\"abc\", algorithm=NONE", "Basic realm=\"cam\"", "Digest realm=\"a\", nonce=\"b\", Basic realm=\"c\"",
+        "Bearer",
+    ])
+    func `a challenge that the user information cannot answer is the answer`(challenge: String) throws {
+        let world = try World { _, _ in .status(401, fields: [.wwwAuthenticate: challenge], body: [1, 2]) }
+        let probe = askAsUser(world)
+        #expect(probe.waitForEnd() == .complete)
+        #expect(probe.value.head?.status == 401 && probe.value.head?.fields[.wwwAuthenticate] == challenge)
+    }
+
+    @Test func `wrong user information ends with the origin's refusal, after three requests`() throws {
+        let world = try World { _, _ in .status(401, fields: [.wwwAuthenticate: "Digest realm=\"a\", nonce=\"b\""], body: [1, 2]) }
+        let probe = askAsUser(world)
+        #expect(probe.waitForEnd() == .complete)
+        #expect(probe.value.head?.status == 401 && world.origin.log.entries.count == 3)
+    }
+
     // MARK: Measurements
 
     @Test func `a request is measured, and the next one shows that it used an open connection`() throws {

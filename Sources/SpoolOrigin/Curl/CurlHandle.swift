@@ -57,6 +57,7 @@ final class CurlHandle {
             try setCallbacks(Unmanaged.passUnretained(transfer).toOpaque(), loop: transfer.loopContext)
             try setConnection(options, of: transfer.request)
             try setCoding(transfer.request)
+            if transfer.request.answersDigest { try check(spool_curl_set_digest(raw)) }
             // Only a hint: a handle that has a buffer already keeps its size, and works.
             _ = spool_curl_set_long(raw, CURLOPT_BUFFERSIZE, isAlone ? options.loneReceiveBufferBytes : options.receiveBufferBytes)
             try setSecurity(options)

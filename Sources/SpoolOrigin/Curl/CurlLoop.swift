@@ -352,6 +352,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
             let bodyBytes = transfer.hasHead ? transfer.bodyBytes : nil
             return .failed(.curl(code, text, bodyBytes: bodyBytes, hasAnswer: transfer.hasAnswer))
         }
+        transfer.passChallengeOn()
         // libcurl takes a connection that closes inside the head for a response without a body.
         return transfer.hasHead ? .complete : .failed(.truncated(afterBytes: 0))
     }

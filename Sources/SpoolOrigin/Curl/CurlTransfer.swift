@@ -52,6 +52,17 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     /// connected to.
     private(set) var refusedAddress: String?
     private var head = HeadCollector()
+    private var challenge = Challenge.none
+
+    /// The state of a request that answers a Digest challenge.
+    private enum Challenge {
+        /// No challenge came.
+        case none
+        /// libcurl is expected to answer this one.
+        case answering(ResponseHead)
+        /// libcurl could not, so the challenge is the answer of the origin.
+        case passedOn
+    }
     /// The connection of an HTTP/1.1 transfer, which has it for itself; nil before libcurl uses it.
     private var connection: (socket: Int32, receivedBefore: Int64)?
     /// The bytes that a transfer still takes before it stops, and the CPU time of the thread at
@@ -72,7 +83,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     }
 
     /// Whether the head of the final response was passed on.
-    var hasHead: Bool { head.isDone }
+    var hasHead: Bool { if case .passedOn = challenge { true } else { head.isDone } }
 
     /// Whether only interim heads came so far, so that the origin is still preparing its answer.
     var isBetweenHeads: Bool { head.isBetweenHeads }
@@ -266,12 +277,23 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
             }
             // libcurl would fail at a name of no coding, which clients ignore.
             if request.decodesContent, head.fields.contains(.contentEncoding) { handle?.keepCoding() }
+            if request.answersDigest, case .none = challenge, head.status == 401, head.fields.demandsDigest {
+                (challenge, self.head) = (.answering(head), HeadCollector())
+                return true
+            }
             receiver.headReceived(head)
             return !isCancelled
         case .refused(let reason):
             decidedEnd = .failed(.malformed(reason))
             return false
         }
+    }
+
+    /// Passes on a challenge that libcurl does not answer: its body or its end came.
+    func passChallengeOn() {
+        guard case .answering(let unanswered) = challenge, !head.isDone else { return }
+        challenge = .passedOn
+        receiver?.headReceived(unanswered)
     }
 
     /// Takes body bytes.
@@ -281,6 +303,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard let receiver, decidedEnd == nil, !isCancelled else { return Self.abort(bytes) }
         lastActivity = loop.now()
+        passChallengeOn()
         guard hasHead else {
             decidedEnd = .failed(.malformed("a body without a head"))
             return Self.abort(bytes)
