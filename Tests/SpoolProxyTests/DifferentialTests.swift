@@ -13,7 +13,7 @@ import Testing
 /// The store is cold at first. Later it has all, a part, or what has become stale.
 @Suite(.timeLimit(.minutes(20))) struct DifferentialTests {
     /// The number of worlds. Each has one origin and eight requests.
-    private static var depth: UInt64 { ProcessInfo.processInfo.environment["SPOOL_DEPTH"] == "nightly" ? 6_250 : 200 }
+    private static var depth: UInt64 { ProcessInfo.processInfo.environment["SPOOL_DEPTH"] == "nightly" ? 6_250 : 300 }
 
     @Test(arguments: [false, true]) func `an answer through the proxy is one that the origin would give the client`(isSite: Bool) throws {
         for seed in 1...Self.depth {
@@ -55,6 +55,9 @@ private struct DifferentialRun {
             do {
                 let answer = try world.get((isSite ? "" : "/http/media.example") + "/\(origin.name)", fields)
                 fault = try difference(wanted, answer, isRange: fields[.range] != nil)
+            } catch ProxyClient.Failure.ended(after: 1...) where origin.versions.count == 2 {
+                // The stored part is of the first version, and the rest is not any more.
+                fault = nil
             } catch {
                 fault = "\(error) in place of \(wanted.status)"
             }

@@ -56,7 +56,7 @@ import Testing
         Case("get \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 405, "get"),
         Case("CONNECT media.example:443 HTTP/1.1\r\nHost: media.example:443\r\n\r\n", 405, "CONNECT"),
         Case("CONNECT media.example HTTP/1.1\r\nHost: media.example\r\n\r\n", 400, "target"),
-        Case("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: https://evil.example\r\n\r\n", 403, "evil.example"),
+        Case("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: https://evil.example\r\nCookie: a=1\r\n\r\n", 403, "evil.example"),
     ])
     func `a bad request gets its status and the reason, and other clients go on`(test: Case) throws {
         let world = try ProxyWorld([Self.film], options: { $0.token = "secret" })

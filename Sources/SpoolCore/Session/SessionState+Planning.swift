@@ -72,6 +72,8 @@ extension SessionState {
             lower: request.lower, upper: request.asksGap ? request.namedEnd(self) : request.upper,
             ifRange: asksBytes ? version.representation.validator.ifRangeValue : nil,
             revalidation: asksBytes ? Revalidation(entityTag: nil, lastModified: nil) : version.representation.revalidation)
+        // Where the origin serves no ranges, it may refuse a request that names one.
+        ask.isPlain = !asksBytes && version.refusesRanges && request.lower == 0
         ask.site = site
         if request.asksGap { (ask.client, ask.isWindow) = (request.reader?.clientRange(from: request.lower), request.isWindow) }
         ask.isBrief = !request.asksGap && request.reader?.mayDoWithoutOrigin ?? true
