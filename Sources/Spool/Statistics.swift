@@ -10,7 +10,7 @@ public struct Statistics: Hashable, Sendable {
     public var sentByOriginsBytes: Int64?
     /// Bytes that arrived for requests which ended early, and that neither a reader nor the store
     /// took. Heads and TLS count, too. 0 if the transport does not count what arrives.
-    public var lostBytes: Int64 = 0
+    package var lostBytes: Int64 = 0
     /// Requests to origins. A request with its redirects counts once.
     public var originRequests: Int64 = 0
     /// Bytes that readers got from the store.

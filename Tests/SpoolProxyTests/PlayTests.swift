@@ -23,7 +23,8 @@ import Testing
     }
 
     private func expectStored(_ world: ProxyWorld, _ url: String) throws {
-        try world.wait(for: url) { $0.isComplete && $0.fetches == 0 }
+        // A play begins only once the last reader has left.
+        try world.wait(for: url) { $0.isComplete && $0.fetches == 0 && $0.readers == 0 }
     }
 
     @Test func `a song whose origin demands a check costs one request without a body for a play`() throws {

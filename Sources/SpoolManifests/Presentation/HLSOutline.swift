@@ -148,7 +148,8 @@ struct HLSOutline {
 
     /// The URL of a resource that a cache can have.
     private mutating func url(of reference: ManifestReference) throws(ParseError) -> String? {
-        try budget.spend(reference.base.url.text.utf8.count + reference.text.utf8.count)
+        try budget.spend(reference.base.url.text.utf8.count)
+        try budget.spend(reference.text.utf8.count)
         return reference.url.flatMap { url in ["http://", "https://"].contains { url.asciiLowercased.hasPrefix($0) } ? url : nil }
     }
 

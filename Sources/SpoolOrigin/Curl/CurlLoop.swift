@@ -81,6 +81,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
 
     private lazy var sockets = CurlSockets(loop: loop) { [unowned self] socket, events in act(socket, events) }
     private var isTornDown = false
+    /// The addresses for which the open sockets were made.
+    private var peers: [curl_socket_t: SocketAddress] = [:]
     private var active: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var idle: [CurlHandle] = []
     /// The transfers that got body bytes in this round.
@@ -280,11 +282,17 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         active[handle]?.uses(socket)
     }
 
-    /// Makes the socket for a connection.
-    func openSocket(_ address: curl_sockaddr) -> curl_socket_t {
+    /// The address for which the socket with a local port was made.
+    func peer(ofLocalPort port: Int32) -> SocketAddress? {
+        peers.first { socket, _ in SocketAddress(localOf: socket).map { Int32($0.port) } == port }?.value
+    }
+
+    /// Makes the socket for a connection to `peer`.
+    func openSocket(_ address: curl_sockaddr, to peer: SocketAddress) -> curl_socket_t {
         let descriptor = socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
         guard descriptor >= 0 else { return descriptor }
         sockets.opened(descriptor)
+        peers[descriptor] = peer
         // libcurl sets the times of the probes. Without this option the kernel sends nine.
         ReceivingConnection.boundProbes(of: descriptor, to: CurlTransportOptions.lostProbes)
         return descriptor
@@ -293,6 +301,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     /// Closes the socket of a connection.
     func closeSocket(_ socket: curl_socket_t) {
         windows.closed(socket, now: now())
+        peers[socket] = nil
         _ = Glibc.close(socket)
     }
 

@@ -192,15 +192,21 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
 
     /// Returns whether the request may leave on a connection. Another request may have opened it, by
     /// another name of the same host or with other rights.
-    func mayUse(connectionTo address: UnsafePointer<CChar>?) -> Bool {
+    ///
+    /// A library such as proxychains moves connections, so their peer is not the address that was
+    /// asked for. Then the latter counts.
+    func mayUse(connectionTo address: UnsafePointer<CChar>?, from port: Int32) -> Bool {
         // Of a name with several addresses, some may have been refused.
         refusedAddress = nil
         guard checksAddresses else { return true }
-        return address.flatMap { SocketAddress(literal: String(cString: $0), port: 0) }.map(mayConnect) ?? false
+        if let peer = address.flatMap({ SocketAddress(literal: String(cString: $0), port: 0) }), mayConnect(to: peer) { return true }
+        guard let asked = loop.peer(ofLocalPort: port), mayConnect(to: asked) else { return false }
+        refusedAddress = nil
+        return true
     }
 
     /// Makes the socket for a connection.
-    func openSocket(_ address: curl_sockaddr) -> curl_socket_t { loop.openSocket(address) }
+    func openSocket(_ address: curl_sockaddr, to peer: SocketAddress) -> curl_socket_t { loop.openSocket(address, to: peer) }
 
     /// Whether the receiver goes on waiting for the next bytes of a body that has begun.
     func toleratesSilence(now: MonotonicInstant) -> Bool {
@@ -403,14 +409,14 @@ let curlOpenSocketCallback: curl_opensocket_callback = { context, _, target in
         let address = SocketAddress(UnsafeRawPointer(target) + offset, length: Int(target.pointee.addrlen)),
         transfer.mayConnect(to: address)
     else { return -1 }
-    return transfer.openSocket(target.pointee)
+    return transfer.openSocket(target.pointee, to: address)
 }
 
 /// Called when there is a connection and the request leaves, unless the address is refused.
-let curlRequestCallback: curl_prereq_callback = { context, address, _, _, _ in
+let curlRequestCallback: curl_prereq_callback = { context, address, _, _, port in
     guard let context else { return CURL_PREREQFUNC_ABORT }
     let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-    guard transfer.mayUse(connectionTo: address) else { return CURL_PREREQFUNC_ABORT }
+    guard transfer.mayUse(connectionTo: address, from: port) else { return CURL_PREREQFUNC_ABORT }
     transfer.requestSent()
     return CURL_PREREQFUNC_OK
 }

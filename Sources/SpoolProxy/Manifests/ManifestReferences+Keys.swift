@@ -1,5 +1,5 @@
-import SpoolCore
-import SpoolManifests
+package import SpoolCore
+package import SpoolManifests
 
 extension ManifestReferences {
     /// Returns the keys of the resources with these roles, in the order of the document, as far as
@@ -9,7 +9,7 @@ extension ManifestReferences {
     /// keys consist of the key of the directory and the name. A `KeyPolicy` with rules gets each URL.
     ///
     /// - Returns: The keys, or nil if more than `limit` URLs had to be parsed.
-    func keys(_ roles: Set<ManifestReference.Role>, _ policy: KeyPolicy, parsing limit: Int = .max) -> PartKeys? {
+    package func keys(_ roles: Set<ManifestReference.Role>, _ policy: KeyPolicy, parsing limit: Int = .max) -> PartKeys? {
         var keys = PartKeys(), parsed = 0, last: (directory: [UInt8], key: [UInt8])?
         let isPlain = policy == KeyPolicy()
         for index in indices.lazy.filter({ roles.contains(role(at: $0)) }).prefix(PartKeys.limit) {

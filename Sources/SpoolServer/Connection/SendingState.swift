@@ -91,8 +91,8 @@ struct SendingState {
 
     /// Keeps the fields of the head that an access log has.
     mutating func keepFields(of head: borrowing HeadBuffer) {
-        cacheStatus = head.value(of: "Cache-Status")
-        range = head.value(of: "Content-Range")
+        cacheStatus = head.value(of: .cacheStatus)
+        range = head.value(of: .contentRange)
     }
 
     /// Notes that the whole body is in `output`.

@@ -1,3 +1,5 @@
+import SpoolCore
+
 /// A buffer for the head of a response. Its memory stays allocated from one head to the next.
 ///
 /// It is a noncopyable value rather than an object, so that one exclusivity check covers a whole
@@ -27,9 +29,10 @@ package struct HeadBuffer: ~Copyable {
     mutating func removeAll() { count = 0 }
 
     /// Returns the value of the first field line with a name as it was written, or nil.
-    func value(of name: String) -> String? {
-        String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").first { $0.hasPrefix(name + ": ") }
-            .map { String($0.dropFirst(name.count + 2)) }
+    func value(of name: HTTPFields.Name) -> String? {
+        let start = name.text + ": "
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").first { $0.hasPrefix(start) }
+            .map { String($0.dropFirst(start.count)) }
     }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) {

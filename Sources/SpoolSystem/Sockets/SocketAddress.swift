@@ -175,6 +175,9 @@ extension SocketAddress {
         }
     }
 
+    /// The local address of a socket, or nil if it has none.
+    package init?(localOf descriptor: Int32) { self.init { getsockname(descriptor, $0, $1) } }
+
     /// Creates an address that `query` fills in (`getsockname`, `getpeername`), or returns nil when
     /// the call fails or the family is another.
     init?(query: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32) {

@@ -1,8 +1,7 @@
 import SpoolCore
 import SpoolManifests
+import SpoolProxy
 import Testing
-
-@testable import SpoolProxy
 
 /// The keys by which eviction knows the parts of a playlist.
 @Suite struct PartKeyTests {

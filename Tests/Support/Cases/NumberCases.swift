@@ -76,7 +76,7 @@ enum NumberCases {
         OriginCase(
             "41", "sends no length, and gets a request for bytes from 2^60 on",
             [.follow([.unknownLength(.chunked, .ignoresRange)]), .get(bound), .get(.max)],
-            answers: "416; 416", stored: "nothing", requests: "0-"
-        ).loader(answers: "the original; the original"),
+            answers: "416; 416", stored: "0-… of v1", requests: "0-"
+        ).loader(answers: "the original; the original", stored: "nothing"),
     ]
 }
