@@ -5,13 +5,13 @@ package enum ProcessIdentity {
     /// The process number.
     package static var processID: Int32 { getpid() }
 
-    /// The largest size of this process in memory so far, in bytes (getrusage(2)).
-    package static var peakMemoryBytes: Int64 {
-        var usage = rusage()
+    /// The largest size of this process in memory so far, in bytes (getrusage(2)). Nil on Apple's
+    /// systems, whose tools measure it.
+    package static var peakMemoryBytes: Int64? {
         #if canImport(Darwin)
-        getrusage(RUSAGE_SELF, &usage)
-        return Int64(usage.ru_maxrss)
+        return nil
         #else
+        var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         return Int64(usage.ru_maxrss) * 1024
         #endif

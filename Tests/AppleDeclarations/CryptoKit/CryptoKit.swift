@@ -38,6 +38,9 @@ public struct HashedAuthenticationCode<H: HashFunction>: ContiguousBytes, Sequen
 }
 
 public struct HMAC<H: HashFunction>: Sendable {
+    public init(key: SymmetricKey) { fatalError("declaration") }
+    public mutating func update<D: DataProtocol>(data: D) { fatalError("declaration") }
+    public func finalize() -> HashedAuthenticationCode<H> { fatalError("declaration") }
     public static func authenticationCode<D: DataProtocol>(for data: D, using key: SymmetricKey) -> HashedAuthenticationCode<H> {
         fatalError("declaration")
     }
