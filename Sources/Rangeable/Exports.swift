@@ -1,2 +1,2 @@
-// Who imports `Rangeable` gets both containers.
+// `import Rangeable` brings both containers.
 @_exported public import Intervals

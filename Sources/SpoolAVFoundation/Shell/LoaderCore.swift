@@ -25,7 +25,8 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     var machine: LoadingRequestStateMachine
     var requests: [LoadingRequestID: AVAssetResourceLoadingRequest] = [:]
     var readers: [LoadingFeedID: FeedReader] = [:]
-    /// What the player got. It begins with `.new`, and each state leads to later ones only.
+    /// The answer to the player so far. It begins with `.new`, and each state leads to later ones
+    /// only.
     var stage = Stage.new
     /// The reader of the discovery, in the stage `.asked` alone.
     var discovery: Discovery?

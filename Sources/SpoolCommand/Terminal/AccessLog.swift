@@ -6,8 +6,8 @@ import SpoolSystem
 /// A log with one line for each request of a player, in the combined format of web servers with
 /// three more parts.
 ///
-///     192.0.2.7 - - [31/Jan/2026:12:00:00 +0000] "GET /https/example.com/a.mp4 HTTP/1.1" 206 65536
-///     "-" "mpv 0.40" "bytes 0-65535/900000" "spool; hit" 0.002
+///     192.0.2.7 - - [31/Jan/2026:12:00:00 +0000] "GET https://example.com/a.mp4 HTTP/1.1" 206
+///     65536 "-" "mpv 0.40" "bytes 0-65535/900000" "spool; hit" 0.002
 ///
 /// The parts at the end are `Content-Range`, `Cache-Status` and the seconds to the end of the
 /// response. Tools that read the combined format ignore them.

@@ -91,10 +91,9 @@ extension Timestamp {
     /// The time in UTC to the second, as the logs of web servers have it:
     /// `31/Jan/2026:12:00:00 +0000`.
     var commonLogTime: String {
-        let parts = iso8601.split { "-T.".contains($0) }
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        guard parts.count >= 4, let month = Int(parts[1]), months.indices.contains(month - 1) else { return iso8601 }
-        return "\(parts[2])/\(months[month - 1])/\(parts[0]):\(parts[3]) +0000"
+        // `Sat, 31 Jan 2026 12:00:00 GMT`
+        let parts = HTTPDate.format(self).split(separator: " ")
+        return parts[1...3].joined(separator: "/") + ":\(parts[4]) +0000"
     }
 
     private static func padded(_ number: Int64, _ width: Int) -> String {

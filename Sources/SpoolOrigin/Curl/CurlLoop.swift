@@ -282,9 +282,9 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         active[handle]?.uses(socket)
     }
 
-    /// The address for which the socket with a local port was made.
-    func peer(ofLocalPort port: Int32) -> SocketAddress? {
-        peers.first { socket, _ in SocketAddress(localOf: socket).map { Int32($0.port) } == port }?.value
+    /// The addresses for which the sockets with a local port were made.
+    func peers(ofLocalPort port: Int32) -> [SocketAddress] {
+        peers.filter { socket, _ in SocketAddress(localOf: socket).map { Int32($0.port) } == port }.map(\.value)
     }
 
     /// Makes the socket for a connection to `peer`.

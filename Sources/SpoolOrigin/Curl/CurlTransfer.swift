@@ -194,13 +194,15 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     /// another name of the same host or with other rights.
     ///
     /// A library such as proxychains moves connections, so their peer is not the address that was
-    /// asked for. Then the latter counts.
+    /// asked for. Then the latter counts. Connections to different addresses may share a local port,
+    /// so each of them has to be allowed.
     func mayUse(connectionTo address: UnsafePointer<CChar>?, from port: Int32) -> Bool {
         // Of a name with several addresses, some may have been refused.
         refusedAddress = nil
         guard checksAddresses else { return true }
         if let peer = address.flatMap({ SocketAddress(literal: String(cString: $0), port: 0) }), mayConnect(to: peer) { return true }
-        guard let asked = loop.peer(ofLocalPort: port), mayConnect(to: asked) else { return false }
+        let asked = loop.peers(ofLocalPort: port)
+        guard !asked.isEmpty, asked.allSatisfy(mayConnect) else { return false }
         refusedAddress = nil
         return true
     }

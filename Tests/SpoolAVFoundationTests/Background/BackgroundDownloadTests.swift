@@ -221,6 +221,17 @@ import Testing
             withExtendedLifetime(asset) {}
         }
 
+        /// Ends the task with the missing bytes, and expects that they end the download without another
+        /// request.
+        func expectRest(_ rest: HandOver, ends download: MediaDownload) throws {
+            let sent = world.world.origin.log.entries.count
+            try finish(rest)
+            #expect(world.run { download.result != nil })
+            try #require(download.result).get()
+            #expect(world.world.origin.log.entries.count == sent, "the file has all that was missing")
+            expectWhole()
+        }
+
         /// Ends the task with a file of these bytes.
         func finish(_ rest: HandOver, tag: String? = nil, damage: Int64 = 0) throws {
             let resource = try #require(world.world.versions[DoorWorld.url]?.last)
@@ -242,12 +253,7 @@ import Testing
         let stage = try Stage()
         let (download, rest) = try stage.suspend()
         #expect(rest.request.lower > 200_000 && rest.request.ifRange != nil && rest.requestFields["X-Ticket"] == "7")
-        let sent = stage.world.world.origin.log.entries.count
-        try stage.finish(rest)
-        #expect(stage.world.run { download.result != nil })
-        try #require(download.result).get()
-        #expect(stage.world.world.origin.log.entries.count == sent, "the file has all that was missing")
-        stage.expectWhole()
+        try stage.expectRest(rest, ends: download)
         #expect(stage.events.words.withLock { $0 } == [])
     }
 
@@ -262,12 +268,7 @@ import Testing
         // Nothing of the app's own runs, so the store is released at once.
         stage.center.post(name: Notification.Name("away"), object: nil)
         #expect(stage.world.run { stage.world.isSuspended })
-        let sent = stage.world.world.origin.log.entries.count
-        try stage.finish(rest)
-        #expect(stage.world.run { download.result != nil })
-        try #require(download.result).get()
-        #expect(stage.world.world.origin.log.entries.count == sent, "the file has all that was missing")
-        stage.expectWhole()
+        try stage.expectRest(rest, ends: download)
     }
 
     @Test func `a download whose bytes a player fetches as well stays with the app`() throws {
@@ -319,12 +320,7 @@ import Testing
         let (download, rest) = try stage.suspend()
         let upper = try #require(rest.request.upper)
         #expect(upper <= 900_000 && rest.request.lower < upper)
-        let sent = stage.world.world.origin.log.entries.count
-        try stage.finish(rest)
-        #expect(stage.world.run { download.result != nil })
-        try #require(download.result).get()
-        #expect(stage.world.world.origin.log.entries.count == sent, "the file has all that was missing")
-        stage.expectWhole()
+        try stage.expectRest(rest, ends: download)
         withExtendedLifetime(asset) {}
     }
 

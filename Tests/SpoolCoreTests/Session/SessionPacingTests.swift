@@ -92,12 +92,18 @@ import Testing
         #expect(probe.cancelled == [fetch])
     }
 
-    @Test func `a fetch that ends keeps the bytes that have arrived already`() {
+    /// A fetch with 64 KiB that nobody needs any more.
+    private func ending() -> (SessionProbe, FetchID) {
         let (probe, reader, fetch) = running()
         probe.stopsAtOnce = false
         probe.body(fetch, 65_536)
         probe.leave(reader)
         probe.pass(.seconds(1))
+        return (probe, fetch)
+    }
+
+    @Test func `a fetch that ends keeps the bytes that have arrived already`() {
+        let (probe, fetch) = ending()
         #expect(probe.stopped == [fetch])
         #expect(probe.body(fetch, 3 * 65_536) == 3 * 65_536)
         probe.finish(fetch, .truncated(afterBytes: 4 * 65_536))
@@ -107,11 +113,7 @@ import Testing
     }
 
     @Test func `a reader that comes to the bytes of a fetch that ends requests what did not arrive`() {
-        let (probe, reader, fetch) = running()
-        probe.stopsAtOnce = false
-        probe.body(fetch, 65_536)
-        probe.leave(reader)
-        probe.pass(.seconds(1))
+        let (probe, fetch) = ending()
         let next = probe.join(65_536)
         #expect(probe.step(next) == .wait)
         #expect(probe.starts.count == 1)
@@ -122,11 +124,7 @@ import Testing
     }
 
     @Test func `a fetch whose bytes are not stored ends without them`() {
-        let (probe, reader, fetch) = running()
-        probe.stopsAtOnce = false
-        probe.body(fetch, 65_536)
-        probe.leave(reader)
-        probe.pass(.seconds(1))
+        let (probe, fetch) = ending()
         #expect(probe.stopped == [fetch])
         probe.storeFails()
         #expect(probe.body(fetch, 65_536) == 0)
