@@ -24,7 +24,9 @@ import cases_http
 import cases_list
 import cases_live
 import cases_manifests
+import cases_monitoring
 import cases_network
+import cases_package
 import cases_page
 import cases_players
 import cases_preload
@@ -57,7 +59,8 @@ def main():
         for module in (
             cases_http, cases_network, cases_bytes, cases_players, cases_preload, cases_site, cases_streams, cases_dash, cases_live,
             cases_browser, cases_page, cases_list, cases_access, cases_fields, cases_trouble, cases_trust, cases_encryption,
-            cases_fleet, cases_fronts, cases_bucket, cases_hostile, cases_manifests, cases_commands)
+            cases_fleet, cases_fronts, cases_bucket, cases_hostile, cases_manifests, cases_commands, cases_monitoring,
+            cases_package)
         for case in module.CASES
         if not options.only or any(word == module.__name__ or word.lower() in case.name.lower() for word in options.only)
     ]

@@ -5,6 +5,7 @@ import threading
 
 from browser import BROWSERS
 from harness import CaseList, expect, expect_equal
+from scripted import ScriptedServer
 
 CASES = CaseList()
 case = CASES
@@ -51,7 +52,7 @@ class Stranger:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ScriptedServer(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 

@@ -2,11 +2,12 @@
 
 import http.client
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from clients import Download, request
 from harness import CaseList, expect, expect_equal, expect_fetched_once
 from media import MARK, SPARSE_MARKS
+from scripted import ScriptedServer
 
 CASES = CaseList()
 case = CASES
@@ -220,7 +221,7 @@ class Mixture(BaseHTTPRequestHandler):
 @case("long playlists beside downloads have their own bytes, with three event loops", is_about_cache=True)
 def _(t):
     proxy = t.proxy("--loops", "3")
-    origin = ThreadingHTTPServer(("127.0.0.1", 0), Mixture)
+    origin = ScriptedServer(("127.0.0.1", 0), Mixture)
     threading.Thread(target=origin.serve_forever, daemon=True).start()
     place = f"/http/127.0.0.1:{origin.server_address[1]}/"
     is_over = threading.Event()

@@ -7,6 +7,7 @@ import threading
 from browser import Chromium
 from clients import ffmpeg_frames, mpv_output, request, vlc_output
 from harness import CaseList, expect, expect_equal
+from scripted import ScriptedServer
 
 CASES = CaseList()
 case = CASES
@@ -35,7 +36,7 @@ class Guarded:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ScriptedServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
 

@@ -1,12 +1,15 @@
 """nginx and HAProxy before the proxy, with the files of deploy/: strangers, and users with credentials of their own."""
 
 import http.client
+import os
+import socket
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from fleet import TOKEN, Balancer
 from harness import CaseList, expect, expect_equal
 from proxy import Spool
+from scripted import ScriptedServer
 
 CASES = CaseList()
 case = CASES
@@ -38,7 +41,7 @@ class Service:
             def log_message(self, *_):  # pylint: disable=arguments-differ
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ScriptedServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -68,7 +71,13 @@ def strangers(t, kind, *flags):
     """Checks what strangers and users get behind a balancer, and returns the proxy."""
     with Service() as site, Service() as inside:
         options = ["--token", TOKEN, "--allow-origin", f"http://{site.authority}", *flags]
-        proxy = t.start(Spool(t.runner.binary, t.cache_directory(), t.origin, options))
+        proxy = Spool(t.runner.binary, t.cache_directory(), t.origin, options)
+        if "--unix-socket" in flags:
+            proxy.unix_path = flags[-1]
+            # What a killed server left behind.
+            with socket.socket(socket.AF_UNIX) as left:
+                left.bind(proxy.unix_path)
+        t.start(proxy)
         balancer = Balancer(kind, t.program(kind), t.directory / "balancer")
         balancer.start([proxy])
         try:
@@ -92,6 +101,9 @@ def strangers(t, kind, *flags):
             proxy.status()
         finally:
             balancer.close()
+        if "--unix-socket" in flags:
+            permissions = os.stat(proxy.unix_path).st_mode & 0o777
+            expect_equal(permissions, 0o660, "the permissions of the Unix socket")
         done = t.run(t.runner.binary, "doctor", "--cache", proxy.cache, check=False)
         said = done.stdout.decode() + done.stderr.decode()
         expect_equal("--behind-proxy" in said, "--behind-proxy" not in flags, "the advice of doctor")
@@ -103,6 +115,10 @@ for program in ("nginx", "haproxy"):
     @case(f"behind {name}, a stranger gets nothing of this machine and nothing of another user", program, is_about_cache=True)
     def _(t, program=program):
         strangers(t, program, "--behind-proxy")
+
+    @case(f"behind {name} on a Unix socket, a stranger gets nothing more", program, is_about_cache=True)
+    def _(t, program=program):
+        strangers(t, program, "--behind-proxy", "--unix-socket", str(t.directory / "front.sock"))
 
     @case(f"behind {name} without its flag, a stranger loses privileges and not service", program, is_about_cache=True)
     def _(t, program=program):

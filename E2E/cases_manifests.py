@@ -5,9 +5,10 @@ import re
 import threading
 import urllib.request
 import zlib
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from harness import CaseList, expect
+from scripted import ScriptedServer
 
 CASES = CaseList()
 case = CASES
@@ -22,7 +23,7 @@ HLS, DASH, JSON = "application/vnd.apple.mpegurl", "application/dash+xml", "appl
 
 
 def playlist(line, size):
-    return b"#EXTM3U\n" + line * ((size - 8) // len(line))
+    return b"#EXTM3U\n#EXT-X-VERSION:3\n" + line * ((size - 26) // len(line))
 
 
 def mpd(head, unit, size, tail):
@@ -103,7 +104,7 @@ def ask(proxy, port, kind, size):
 
 @case("no document of an origin takes more than 5 ms of CPU in one callback, and its memory follows its size", is_about_cache=True, is_alone=True)
 def _(t):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Documents)
+    server = ScriptedServer(("127.0.0.1", 0), Documents)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         for kind in KINDS:
@@ -127,7 +128,7 @@ def _(t):
 
 @case("a playlist that changes with each request is answered with one of its versions, however many ask at once", is_about_cache=True)
 def _(t):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Documents)
+    server = ScriptedServer(("127.0.0.1", 0), Documents)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     proxy, found, failures = t.proxy(), [], []
 

@@ -4,12 +4,13 @@ import threading
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import names
 from harness import CaseList, expect, expect_equal
 from ports import free_port
 from proxy import Spool
+from scripted import ScriptedServer
 
 CASES = CaseList()
 case = CASES
@@ -39,7 +40,7 @@ def server(answers):
         def log_message(self, *_):
             pass
 
-    listener = ThreadingHTTPServer(("127.0.0.1", free_port()), Handler)
+    listener = ScriptedServer(("127.0.0.1", free_port()), Handler)
     threading.Thread(target=listener.serve_forever, daemon=True).start()
     try:
         yield listener.server_port, asked

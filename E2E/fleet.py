@@ -11,11 +11,12 @@ import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 from ports import free_port
 from proxy import Spool
+from scripted import ScriptedServer
 
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
 TOKEN = "fleet-token"
@@ -77,14 +78,7 @@ class CountingOrigin:
             def log_message(self, *_):  # pylint: disable=arguments-differ
                 pass
 
-        class Server(ThreadingHTTPServer):
-            request_queue_size = 256
-            daemon_threads = True
-
-            def handle_error(self, *_):  # pylint: disable=arguments-differ
-                """A node that is killed, or cancels a request, breaks its connection."""
-
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = ScriptedServer(("127.0.0.1", 0), Handler)
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
 
@@ -147,9 +141,14 @@ class Balancer:
                 time.sleep(0.02)
         raise RuntimeError(f"{self.kind} did not start: {self.errors.read_text(errors='replace')[-600:]}")
 
+    def address(self, node):
+        """Where a balancer reaches a node: the path of its Unix socket, if it has one, or a port of this machine."""
+        path = getattr(node, "unix_path", None)
+        return f"127.0.0.1:{node.port}" if path is None else f"unix{'@' if self.kind == 'haproxy' else ':'}{path}"
+
     def haproxy(self, nodes):
         text = (DEPLOY / "haproxy" / "haproxy.cfg").read_text(encoding="utf-8")
-        servers = "".join(f"    server node{i} 127.0.0.1:{node.port} id {i}\n" for i, node in enumerate(nodes, 1))
+        servers = "".join(f"    server node{i} {self.address(node)} id {i}\n" for i, node in enumerate(nodes, 1))
         text, count = re.subn(r"(?:    server node\d .*\n)+", servers, text)
         assert count == 1, "the file has one list of servers"
         # A user may not have the descriptors of a server.
@@ -159,7 +158,7 @@ class Balancer:
 
     def nginx(self, nodes):
         text = (DEPLOY / "nginx" / "nginx.conf").read_text(encoding="utf-8")
-        servers = "".join(f"        server 127.0.0.1:{node.port} max_fails=2 fail_timeout=5s;\n" for node in nodes)
+        servers = "".join(f"        server {self.address(node)} max_fails=2 fail_timeout=5s;\n" for node in nodes)
         text, count = re.subn(r"(?:        server node\d.*\n)+", servers, text)
         assert count == 1, "the file has one list of servers"
         text = text.replace("listen 8080", f"listen 127.0.0.1:{self.port}")

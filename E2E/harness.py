@@ -43,13 +43,25 @@ def expect_equal(found, wanted, what):
         raise Failure(f"{what}: {found!r} instead of {wanted!r}")
 
 
+@dataclass
+class Play:
+    """The bytes of one first play of a file."""
+
+    # What the origin sent.
+    sent: int
+    # What arrived, and was neither stored nor delivered.
+    lost: float
+    size: int
+
+
 def expect_fetched_once(t, proxy, file, asked):
     """Compares the program's own count of fetched bytes, and the origin's log, with the size of the one requested file."""
-    fetched, sent = proxy.fetched_bytes(), sent_bytes(asked)
-    t.note(f"{len(asked)} requests, fetched {fetched / file.size:.3f} of the size")
+    counts, sent = proxy.statistics(), sent_bytes(asked)
+    fetched = counts["fetchedBytes"]
+    t.note(f"{len(asked)} requests, fetched {fetched / file.size:.3f} of the size, lost {counts['lostBytes'] / file.size:.3f}")
     expect(fetched <= file.size, f"{fetched} bytes were fetched of {file.size}")
     expect(sent <= allowed_bytes(file.size, asked), f"the origin sent {sent} of {file.size} bytes")
-    t.runner.plays.append((sent, file.size))
+    t.runner.plays.append(Play(sent, counts["lostBytes"], file.size))
 
 
 @dataclass
@@ -160,7 +172,7 @@ class Outcome:
     notes: list = field(default_factory=list)
     seconds: float = 0
     explanation: list = field(default_factory=list)
-    # The bytes that the origin sent for each first play of a file, and the size of the file.
+    # The first plays of files.
     plays: list = field(default_factory=list)
 
 
@@ -253,6 +265,8 @@ class Results:
     def __init__(self):
         self.sums = {"ok": 0, "FAILED": 0, "skipped": 0}
         self.plays = []
+        # The lines of the failures, which the end repeats: a long log is read from there.
+        self.failures = []
         self.started = time.monotonic()
 
     def add(self, name, outcome):
@@ -261,22 +275,27 @@ class Results:
         note = f" ({'; '.join(outcome.notes)})" if outcome.notes else ""
         lines = [f"{outcome.result:>7}  {name}{note} {outcome.seconds:.1f} s"] + [f"      {line}" for line in outcome.explanation]
         print("\n".join(lines), flush=True)
+        if outcome.result == "FAILED":
+            self.failures += lines
 
     def lose(self, ended, all_cases, why):
         """Counts the cases that never began as failed."""
         if all_cases > ended:
             self.sums["FAILED"] += all_cases - ended
-            print(f" FAILED  {all_cases - ended} cases did not run: {why}", flush=True)
+            self.failures.append(f" FAILED  {all_cases - ended} cases did not run: {why}")
+            print(self.failures[-1], flush=True)
 
     def finish(self, report):
-        """Prints the sums, writes them to a file for the caller, and returns the exit code."""
+        """Prints the failures again and the sums, writes both to a file for the caller, and returns the exit code."""
+        if self.failures:
+            print("\n".join(["", "what failed:", *self.failures, ""]))
         passed, failed, skipped = self.sums["ok"], self.sums["FAILED"], self.sums["skipped"]
         print(f"end to end: {passed} passed, {failed} failed, {skipped} skipped in {time.monotonic() - self.started:.0f} s")
-        write_report(report, passed, failed, skipped)
+        write_report(report, passed, failed, skipped, self.failures)
         return 1 if failed else 0
 
 
-def write_report(path, passed, failed, skipped):
-    """Writes the counts to a file for the caller."""
+def write_report(path, passed, failed, skipped, failures=()):
+    """Writes the counts to a file for the caller, and below them the lines of the failures."""
     if path:
-        Path(path).write_text(f"{passed} {failed} {skipped}\n", encoding="utf-8")
+        Path(path).write_text("\n".join([f"{passed} {failed} {skipped}", *failures, ""]), encoding="utf-8")

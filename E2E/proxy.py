@@ -113,10 +113,14 @@ class Spool:
         """Starts a new process on the same cache, on another port."""
         self.start()
 
+    def statistics(self):
+        """Returns the counts since the process started."""
+        with urllib.request.urlopen(f"{self.page_url()}api/resources", timeout=10) as answer:
+            return json.load(answer)["statistics"]
+
     def fetched_bytes(self):
         """Returns the body bytes from origins since the process started: the exact figure, without socket buffers."""
-        with urllib.request.urlopen(f"{self.page_url()}api/resources", timeout=10) as answer:
-            return json.load(answer)["statistics"]["fetchedBytes"]
+        return self.statistics()["fetchedBytes"]
 
     def status(self):
         """Returns the server's report on itself."""

@@ -1,4 +1,4 @@
-"""Writes the Swift snippets of Markdown pages as files that a compiler can check.
+"""Writes the Swift snippets of Markdown pages and of doc comments as files that a compiler can check.
 
     snippets.py DIRECTORY PAGE...
 
@@ -11,15 +11,18 @@ import os
 import re
 import sys
 
-IMPORTS = ["Foundation", "Rangeable", "Spool", "SpoolStore", "SpoolOrigin", "SpoolDASH", "SpoolAdoption", "SpoolProxy", "SpoolTesting", "AVFoundation", "SpoolAVFoundation", "Testing"]
+IMPORTS = ["Foundation", "Rangeable", "Spool", "SpoolStore", "SpoolBlobs", "SpoolOrigin", "SpoolDASH", "SpoolAdoption", "SpoolProxy", "SpoolTesting", "AVFoundation", "SpoolAVFoundation", "SpoolBackground", "Testing"]
 FENCE = re.compile(r"^```swift\n(.*?)^```", re.S | re.M)
 AT_FILE_SCOPE = re.compile(r"^(extension|protocol|@Test|@Suite)\b", re.M)
 
 
 def snippets(page):
-    """The number of the first line and the text of each snippet of a page."""
+    """The number of the first line and the text of each snippet of a page, or of a source file's doc comments."""
     with open(page) as file:
         text = file.read()
+    if page.endswith(".swift"):
+        lines = [re.match(r"\s*/// ?(.*)", line) for line in text.split("\n")]
+        text = "\n".join(line.group(1) if line else "" for line in lines)
     for match in FENCE.finditer(text):
         if not re.search(r"<!-- not compiled: [^\n]+ -->\n$", text[: match.start()]):
             yield text[: match.start()].count("\n") + 2, match.group(1)

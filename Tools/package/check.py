@@ -19,7 +19,7 @@ def bill_faults(path):
 
 
 def image_faults():
-    parser = DockerfileParser(path=str(PACKAGING / "docker" / "Dockerfile"))
+    parser = DockerfileParser(path=str(PACKAGING.parent / "untried" / "docker" / "Dockerfile"))
     steps = [(step["instruction"], step["value"]) for step in parser.structure if step["instruction"] != "COMMENT"]
     start = max(index for index, (name, _) in enumerate(steps) if name == "FROM")
     last = steps[start:]
