@@ -41,7 +41,7 @@ import SwiftUI
     }
 
     func next() {
-        // The observer stops the loading of played items.
+        // The controller stops the loading of played items.
         player.advanceToNextItem()
     }
 

@@ -1,6 +1,7 @@
 // The views of the jukebox. Not built on Linux: they need an Apple SDK.
 
 #if canImport(SwiftUI) && !os(watchOS)
+import Foundation
 import SpoolAVFoundation
 import SwiftUI
 
@@ -41,11 +42,17 @@ struct CachedBar: View {
 
 /// The app: one cache for all of it.
 @main struct JukeboxApp: App {
+    /// Streams that Apple publishes for tests of players. Put your own URLs here.
+    private static let songs = ["bipbop_4x3", "bipbop_16x9"].compactMap { name in
+        URL(string: "https://devstreaming-cdn.apple.com/videos/streaming/examples/\(name)/\(name)_variant.m3u8")
+            .map { Jukebox.Song(id: $0, title: name) }
+    }
+
     private let jukebox: Result<Jukebox, CacheError>
 
     @MainActor init() {
         do throws(CacheError) {
-            jukebox = .success(Jukebox(songs: [], cache: try MediaCache()))
+            jukebox = .success(Jukebox(songs: Self.songs, cache: try MediaCache()))
         } catch {
             jukebox = .failure(error)
         }

@@ -15,27 +15,34 @@ import SwiftUI
 
     let episodes: [Episode]
     @Published private(set) var state = PlaybackState.idle
-    /// The downloaded part of each episode whose download was started, from 0 to 1.
-    @Published private(set) var downloaded: [URL: Double] = [:]
+    /// The entries of the list of downloads, by their URLs.
+    @Published private(set) var downloads: [String: Download] = [:]
 
     private let cache: MediaCache
     private let player = AVPlayer()
-    private let observer: PlaybackObserver
-    private var downloads: [URL: Task<Void, Never>] = [:]
-    private var following: Task<Void, Never>?
+    private let controller: PlaybackController
+    private var following: [Task<Void, Never>] = []
 
     init(episodes: [Episode], cache: MediaCache) {
         self.episodes = episodes
         self.cache = cache
-        observer = PlaybackObserver(player: player)
-        following = Task { [weak self, observer] in
-            for await state in observer.states { self?.state = state }
-        }
+        controller = PlaybackController(player: player)
+        following = [
+            Task { [weak self, controller] in
+                for await state in controller.states { self?.state = state }
+            },
+            Task { [weak self, cache] in
+                // What a former launch began goes on. Without the store, the episodes still play.
+                try? await cache.downloads.start()
+                for await list in cache.downloads.updates {
+                    self?.downloads = Dictionary(list.map { ($0.url, $0) }) { first, _ in first }
+                }
+            },
+        ]
     }
 
     deinit {
-        following?.cancel()
-        for task in downloads.values { task.cancel() }
+        for task in following { task.cancel() }
     }
 
     func play(_ episode: Episode, rate: Float = 1) {
@@ -43,19 +50,15 @@ import SwiftUI
         player.rate = rate
     }
 
-    /// Fetches the whole episode, and pins it, so that it stays when the store needs room.
+    /// Keeps the episode for offline use. Nothing evicts it, and the list outlives the app.
     func download(_ episode: Episode) {
-        guard downloads[episode.id] == nil else { return }
-        downloads[episode.id] = Task { [weak self, cache] in
+        Task { [cache] in
             do {
-                let download = try cache.download(episode.id)
-                for await progress in download.updates { self?.downloaded[episode.id] = progress.fractionCompleted }
-                try await download.completion()
-                _ = try await cache.pin(episode.id.absoluteString)
+                let details = DownloadDetails(appData: Array(episode.title.utf8))
+                try await cache.downloads.add(episode.id.absoluteString, details: details)
             } catch {
-                self?.downloaded[episode.id] = nil
+                print("can't add \(episode.title): \(error)")
             }
-            self?.downloads[episode.id] = nil
         }
     }
 }
@@ -69,8 +72,9 @@ struct PodcastView: View {
             HStack {
                 Button(episode.title) { podcast.play(episode) }
                 Spacer()
-                if let part = podcast.downloaded[episode.id] {
-                    ProgressView(value: part).frame(width: 60).accessibilityLabel("downloaded")
+                if let download = podcast.downloads[episode.id.absoluteString] {
+                    ProgressView(value: Double(download.doneBytes), total: Double(max(download.totalBytes ?? 1, download.doneBytes, 1)))
+                        .frame(width: 60).accessibilityLabel("downloaded")
                 } else {
                     Button("Download") { podcast.download(episode) }
                 }

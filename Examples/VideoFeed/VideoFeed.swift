@@ -14,21 +14,21 @@ import SwiftUI
 
     let films: [URL]
     let player = AVPlayer()
-    private let observer: PlaybackObserver
+    private let controller: PlaybackController
     private let cache: MediaCache
     private var preloads: [URL: Preload] = [:]
 
     init(films: [URL], cache: MediaCache) {
         self.films = films
         self.cache = cache
-        observer = PlaybackObserver(player: player)
+        controller = PlaybackController(player: player)
     }
 
     /// Plays a film, and preloads those after it. A preload pauses by itself while the player waits
     /// for bytes.
     func show(_ index: Int) {
         player.replaceCurrentItem(with: cache.playerItem(for: films[index]))
-        observer.play()
+        controller.play()
         let ahead = films.dropFirst(index + 1).prefix(Self.filmsAhead)
         preloads = preloads.filter { ahead.contains($0.key) }
         for film in ahead where preloads[film] == nil {

@@ -97,7 +97,9 @@ struct CacheTests {
         let url = Self.film.url
         let key = try cache.key(for: url)
         #expect(try await cache.status(of: url)?.key == key)
-        #expect(try await cache.status(of: key)?.url == url)
+        let status = try #require(try await cache.status(of: key))
+        #expect(status.url == url)
+        #expect("\(status)".hasPrefix("\(url): \(status.stored.totalBytes) of "), "print(status) is one short line")
         // A reader has the last bytes before the store has them.
         while try await !cache.isComplete(url) { await Task.yield() }
         #expect(try await cache.pin(url))

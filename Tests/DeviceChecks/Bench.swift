@@ -48,6 +48,8 @@ public enum BenchFault: Sendable {
     var configuration = Configuration()
     /// The measured numbers, by names that end with a unit.
     var numbers: [String: Double] = [:]
+    /// How far numbers may exceed those of the plain player, by their names.
+    var excess: [String: Double] = [:]
     /// The outcomes that have to be the same with Spool as without.
     var outcomes: [String: String] = [:]
     /// The plays of this run. Held until the run ends.
@@ -126,10 +128,11 @@ public enum BenchFault: Sendable {
         return try url(path)
     }
 
-    /// Serves the segments of a stream below `/hls/`, and a playlist of them.
+    /// Serves a playlist, and its segments beside it.
     func serveStream(as path: String = "/hls/list.m3u8", text: String? = nil) throws -> URL {
+        let folder = path.prefix { $0 != "?" }.split(separator: "/").dropLast().map { "/" + $0 }.joined()
         for segment in samples.segments {
-            var resource = VirtualResource(url: origin.url("/hls/" + segment.name), seed: segment.content.seed, length: segment.length)
+            var resource = VirtualResource(url: origin.url("\(folder)/\(segment.name)"), seed: segment.content.seed, length: segment.length)
             resource.content = segment.content
             origin.serve(resource)
         }
@@ -181,12 +184,12 @@ public enum BenchFault: Sendable {
             return watch(player, player.playback)
         }
         let player = AVPlayer(playerItem: items[0])
-        return watch(player, PlaybackObserver(player: player))
+        return watch(player, PlaybackController(player: player))
     }
 
     /// Follows a player that the case made.
-    func watch(_ player: AVPlayer, _ observer: PlaybackObserver?) -> Playback {
-        let play = Playback(self, player, observer)
+    func watch(_ player: AVPlayer, _ controller: PlaybackController?) -> Playback {
+        let play = Playback(self, player, controller)
         plays.append(play)
         return play
     }

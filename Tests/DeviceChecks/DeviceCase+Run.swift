@@ -59,6 +59,10 @@ extension DeviceCase {
         for (name, outcome) in plain.outcomes.sorted(by: { $0.key < $1.key }) where spool.outcomes[name] != outcome {
             throw CaseEnd.failed("\(name): \(spool.outcomes[name] ?? "nothing") with Spool, \(outcome) without")
         }
+        for (name, excess) in spool.excess.sorted(by: { $0.key < $1.key }) {
+            let (ours, limit) = (spool.numbers[name] ?? 0, (plain.numbers[name] ?? 0) + excess)
+            if ours > limit { throw CaseEnd.failed("\(CaseResult.short(ours)) \(name), at most \(CaseResult.short(limit))") }
+        }
         guard Bench.isReal, let ours = spool.numbers[Bench.start], let theirs = plain.numbers[Bench.start] else { return }
         let limit = theirs * Self.startFactor + Self.startMilliseconds
         if ours > limit { throw CaseEnd.failed("the start took \(CaseResult.short(ours)) ms, at most \(CaseResult.short(limit)) ms") }

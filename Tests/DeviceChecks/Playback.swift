@@ -15,17 +15,17 @@ import SpoolSystem
     }
 
     let player: AVPlayer
-    let observer: PlaybackObserver?
+    let controller: PlaybackController?
     private unowned let bench: Bench
     private let log = Locked(Log())
     private var tokens: [any NSObjectProtocol] = []
     /// The pictures of the item, or the machine behind the double's player.
     private var source: (any Sendable)?
 
-    init(_ bench: Bench, _ player: AVPlayer, _ observer: PlaybackObserver?) {
+    init(_ bench: Bench, _ player: AVPlayer, _ controller: PlaybackController?) {
         self.bench = bench
         self.player = player
-        self.observer = observer
+        self.controller = controller
         // Noise is a sample, too.
         player.isMuted = true
         let log = log

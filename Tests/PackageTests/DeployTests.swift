@@ -12,7 +12,7 @@ struct DeployTests {
             try Self.text("Sources/SpoolCommand/CommandLine/ProxySettings.swift")
             + Self.text("Sources/SpoolCommand/CommandLine/CacheSettings.swift")
             + Self.text("Sources/SpoolCommand/CommandLine/LimitFlags.swift")
-        for file in ["deploy/compose/compose.yaml", "deploy/README.md"] {
+        for file in ["untried/compose/compose.yaml", "deploy/README.md"] {
             let nodes = try Self.text(file).split(separator: "\n").filter { $0.contains("--listen") || $0.contains("    - --") }
             let flags = nodes.flatMap { $0.matches(of: /--([a-z-]+)/).map { String($0.1) } }
             #expect(flags.count >= 4, "\(file)")
@@ -25,15 +25,15 @@ struct DeployTests {
         let text = try Self.text("deploy/\(file)")
         for node in ["node1", "node2", "node3"] { #expect(text.contains(node)) }
         #expect(text.contains("_spool(/"), "the page is refused")
-        let services = try Self.text("deploy/compose/compose.yaml")
+        let services = try Self.text("untried/compose/compose.yaml")
         for node in ["node1", "node2", "node3"] { #expect(services.contains("  \(node):\n    <<: *node")) }
     }
 
     @Test func `files that another one mounts exist`() throws {
-        let mounts = try Self.text("deploy/compose/compose.yaml").matches(of: /[" ](\.\.?\/\S+?):\//).map { String($0.1) }
+        let mounts = try Self.text("untried/compose/compose.yaml").matches(of: /[" ](\.\.?\/\S+?):\//).map { String($0.1) }
         #expect(mounts.count == 6)
         for mount in mounts {
-            let url = PackageDirectory.url.appendingPathComponent("deploy/compose/\(mount)").standardizedFileURL
+            let url = PackageDirectory.url.appendingPathComponent("untried/compose/\(mount)").standardizedFileURL
             #expect(FileManager.default.fileExists(atPath: url.path), "\(mount)")
         }
     }

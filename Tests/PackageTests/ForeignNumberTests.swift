@@ -35,6 +35,7 @@ struct ForeignNumberTests {
     /// word.
     static let wrapping = [
         Exception(place: "Sources/SpoolAdoption/Archives/MD5.swift", reason: "a digest"),
+        Exception(place: "Sources/SpoolProxy/Manifests/SipHash.swift", reason: "a message code"),
         Exception(place: "Sources/SpoolSystem/Process/Random.swift", reason: "a generator of random numbers"),
         Exception(place: "Sources/SpoolSystem/Files/ResidentRegions.swift", reason: "a hash"),
         Exception(place: "Sources/SpoolSystem/Loop/Registrations.swift", reason: "a counter that goes around"),
@@ -65,6 +66,7 @@ struct ForeignNumberTests {
         Exception(place: "Sources/SpoolCore/HTTP/CacheStatus.swift", reason: "a name from the configuration"),
         Exception(place: "Sources/SpoolServer/Request/RequestParser.swift", reason: "limits from the configuration"),
         Exception(place: "Sources/SpoolProxy/Manifests/ManifestLanes.swift", reason: "the lanes of the environment"),
+        Exception(place: "Sources/SpoolProxy/Manifests/SipHash.swift", reason: "the key comes from the store's secret"),
     ]
 
     @Test func `numbers from the network and the disk are added by functions that saturate`() {

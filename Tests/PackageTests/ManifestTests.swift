@@ -25,10 +25,11 @@ struct ManifestTests {
     func `the products are those of the design`(platform: Platform) throws {
         let products = try Manifest.dump(platform).products
         let everywhere = [
-            "Rangeable", "Spool", "SpoolStore", "SpoolOrigin", "SpoolProxy", "SpoolDASH", "SpoolAdoption", "SpoolTesting", "spool",
+            "Rangeable", "Spool", "SpoolStore", "SpoolOrigin", "SpoolBlobs", "SpoolProxy", "SpoolDASH", "SpoolAdoption", "SpoolTesting",
+            "spool",
         ]
         // Where AVFoundation is a double, the modules on top of it are no products.
-        let onApple = ["SpoolAVFoundation", "SpoolDeviceChecks", "spool-device-check"]
+        let onApple = ["SpoolAVFoundation", "SpoolBackground", "SpoolDeviceChecks", "spool-device-check"]
         #expect(products == (platform == .apple ? everywhere + onApple : everywhere))
     }
 
@@ -56,6 +57,23 @@ struct ManifestTests {
         #expect(root["NSPrivacyTracking"] as? Bool == false)
         let manifest = try String(contentsOf: PackageDirectory.url.appendingPathComponent("Package.swift"), encoding: .utf8)
         #expect(manifest.contains(".copy(\"PrivacyInfo.xcprivacy\")"))
+    }
+
+    /// No Xcode has opened the project here, so what it names is looked up.
+    @Test func `the sample project has its objects, its folders and its product`() throws {
+        let examples = PackageDirectory.url.appendingPathComponent("Examples")
+        let text = try String(contentsOf: examples.appendingPathComponent("MusicPlayer.xcodeproj/project.pbxproj"), encoding: .utf8)
+        let root = try #require(
+            try PropertyListSerialization.propertyList(from: Data(text.utf8), format: nil) as? [String: Any], "it is a property list")
+        let objects = try #require(root["objects"] as? [String: [String: Any]])
+        let named = Set(text.matches(of: /\b5[0-9]{23}\b/).map { String($0.0) })
+        #expect(named == Set(objects.keys))
+        let places = objects.values.filter { $0["sourceTree"] as? String != "BUILT_PRODUCTS_DIR" }
+        for path in places.compactMap({ ($0["path"] ?? $0["relativePath"]) as? String }) {
+            #expect(FileManager.default.fileExists(atPath: examples.appendingPathComponent(path).path), "\(path)")
+        }
+        let product = objects.values.first { $0["isa"] as? String == "XCSwiftPackageProductDependency" }?["productName"] as? String
+        #expect(try Manifest.dump(.apple).productTargets.contains(product ?? ""))
     }
 
     @Test func `on Linux no product depends on URLSession`() throws {

@@ -18,16 +18,18 @@ enum ModuleMap {
         "Spool": ["SpoolMedia", "SpoolStore", "SpoolOrigin", "SpoolURLSession", "SpoolManifests"],
         "SpoolTiers": ["Spool"],
         "SpoolDASH": ["Spool"],
-        "SpoolAdoption": ["Spool", "SpoolJSON"],
+        "SpoolAdoption": ["SpoolDASH", "SpoolJSON"],
         "SpoolProxy": ["Spool", "SpoolServer"],
         "SpoolDashboard": ["SpoolProxy", "SpoolAdoption"],
         "SpoolAVFoundation": ["SpoolProxy", "AVFoundation"],
+        "SpoolBackground": ["SpoolAVFoundation"],
         // The double for Linux, which lies among the tests.
         "AVFoundation": ["SpoolSystem"],
-        "SpoolTesting": ["Spool"],
+        "SpoolBlobs": ["SpoolStore", "SpoolJSON"],
+        "SpoolTesting": ["Spool", "SpoolBlobs"],
         // The parts that only our own tests need.
         "SpoolTestSupport": ["SpoolTesting"],
-        "SpoolDeviceChecks": ["SpoolAVFoundation", "SpoolTesting"],
+        "SpoolDeviceChecks": ["SpoolBackground", "SpoolTesting"],
         "SpoolDeviceCheck": ["SpoolDeviceChecks"],
         "SpoolCommand": ["SpoolDashboard", "SpoolTiers", "SpoolDASH"],
         "SpoolCrashTest": ["SpoolTestSupport"],
@@ -37,7 +39,7 @@ enum ModuleMap {
     /// Modules that must not link Foundation, which keeps the program small.
     static let withoutFoundation: Set<String> = [
         "Intervals", "Rangeable", "SpoolCore", "SpoolJSON", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolServer",
-        "SpoolManifests", "SpoolMedia",
+        "SpoolManifests", "SpoolMedia", "SpoolBlobs",
     ]
 
     /// Modules that a simulation drives. They use calls and callbacks, and their clocks and
@@ -63,7 +65,7 @@ enum ModuleMap {
         "Glibc": ["SpoolLibc"],
         "Darwin": ["SpoolLibc"],
         "Dispatch": nil,
-        "SQLite3": ["SpoolStore"],
+        "SQLite3": ["SpoolStore", "SpoolTesting"],
         "zlib": ["SpoolManifests"],
         "CryptoKit": ["SpoolStore"],
         "Network": ["SpoolURLSession", "SpoolAVFoundation"],
@@ -71,8 +73,12 @@ enum ModuleMap {
         "Security": ["Spool"],
         "FoundationEssentials": [
             "Spool", "SpoolURLSession", "SpoolProxy", "SpoolCommand", "SpoolBenchmarks", "SpoolTesting", "SpoolAVFoundation",
+            "SpoolBackground",
         ],
-        "Foundation": ["Spool", "SpoolURLSession", "SpoolProxy", "SpoolCommand", "SpoolBenchmarks", "SpoolTesting", "SpoolAVFoundation"],
+        "Foundation": [
+            "Spool", "SpoolURLSession", "SpoolProxy", "SpoolCommand", "SpoolBenchmarks", "SpoolTesting", "SpoolAVFoundation",
+            "SpoolBackground",
+        ],
         "FoundationNetworking": ["SpoolURLSession"],
         "os": ["Spool"],
         "AVFoundation": ["SpoolAVFoundation", "SpoolBenchmarks"],

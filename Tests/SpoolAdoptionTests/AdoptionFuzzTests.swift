@@ -1,4 +1,5 @@
 import Foundation
+import Spool
 import SpoolAdoption
 import SpoolCore
 import SpoolSystem

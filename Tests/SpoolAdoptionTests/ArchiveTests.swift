@@ -134,7 +134,7 @@ import Testing
 
     @Test func `deep XML and JSON is refused`() {
         let xml = "<plist>" + String(repeating: "<array>", count: 10_000)
-        #expect(failure(Array(xml.utf8))?.expected == "at most 64 levels of values")
+        #expect(failure(Array(xml.utf8))?.expected == "at most 64 nested elements")
         let json = #"{"fragments":"# + String(repeating: "[", count: 100_000)
         #expect(throws: ForeignRefusal.self) {
             try GSPlayerStore.read(Array(json.utf8), path: "a.mp4.cfg", map: AdoptionMap(), files: [:], limits: limits)

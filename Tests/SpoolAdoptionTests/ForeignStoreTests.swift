@@ -1,3 +1,4 @@
+import Spool
 import SpoolAdoption
 import SpoolCore
 import Testing

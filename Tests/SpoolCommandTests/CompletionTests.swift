@@ -61,6 +61,39 @@ struct CompletionTests {
         #expect(offers.map { String($0.prefix { $0 != "\t" }) } == `case`.offers)
     }
 
+    /// Resources with names that a shell would run, split or expand.
+    private static let hostile = ["$(touch$IFS./pwned)", "';touch$IFS./pwned;'", "a&b=1:c=*!$HOME(x)"].map { "https://media.example/\($0)" }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func `stored URLs are completed, and no text in them is run`(shell: String) throws {
+        let directory = try directory.get()
+        try Data("film".utf8).write(to: directory.url.appendingPathComponent("film"))
+        for url in Self.hostile + ["https://other.example/film"] {
+            let stored = try SpoolProcess.run(["import", "--cache", directory.path("store"), directory.path("film"), url], in: directory)
+            #expect(stored.code == 0, "\(stored.errors)")
+        }
+        let program: URL = try #require(SpoolProcess.executable)
+        let call =
+            switch shell {
+            case "bash":
+                // Evaluates each offer, behind the words that are typed already.
+                """
+                source ./script; COMP_WORDS=(spool stat https : //media.ex); COMP_CWORD=4; _spool
+                for word in "${COMPREPLY[@]}"; do eval "printf '%s\\n' https:$word"; done
+                """
+            case "zsh":
+                "compdef() { :; }; compadd() { print -rl -- $names; }; source ./script; PREFIX=https://media.ex; _spool_stored"
+            default: "source ./script; complete -C 'spool stat https://media.ex'"
+            }
+        let variables = [
+            "SPOOL_CACHE": directory.path("store"), "PATH": program.deletingLastPathComponent().path + ":/usr/bin:/bin",
+        ]
+        let words = shell == "fish" ? ["--no-config", "-c", call] : ["-c", call]
+        guard let offers = try run(shell, words, shell: shell, variables) else { return }
+        #expect(offers == Self.hostile.sorted())
+        #expect(try !directory.names.contains("pwned"))
+    }
+
     @Test func `another shell is refused with the ones that there are`() throws {
         let outcome = try SpoolProcess.run(["completions", "tcsh"], in: directory.get())
         #expect(outcome.code == 64)
@@ -71,7 +104,9 @@ struct CompletionTests {
     ///
     /// - Returns: The sorted lines of the output, or nil where the shell is not installed. Fresh
     ///   machines have bash only.
-    private func run(_ program: String, _ arguments: [String], shell: String = "bash") throws -> [String]? {
+    private func run(
+        _ program: String, _ arguments: [String], shell: String = "bash", _ variables: [String: String] = [:]
+    ) throws -> [String]? {
         let directory = try directory.get()
         guard let executable = ["/bin", "/usr/bin"].map({ "\($0)/\(program)" }).first(where: FileManager.default.isExecutableFile)
         else { return nil }
@@ -81,7 +116,7 @@ struct CompletionTests {
         process.executableURL = URL(fileURLWithPath: executable)
         process.arguments = arguments
         process.currentDirectoryURL = directory.url
-        process.environment = ["HOME": directory.url.path, "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"]
+        process.environment = ["HOME": directory.url.path, "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"].merging(variables) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         try process.run()

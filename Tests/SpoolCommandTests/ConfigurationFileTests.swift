@@ -23,6 +23,9 @@ struct ConfigurationFileTests {
         Mistake(text: "header-for = host", names: "two values"),
         Mistake(text: "cache = media", names: "begins with '/' or '~/'"),
         Mistake(text: "token = @secret", names: "begins with '/' or '~/'"),
+        Mistake(text: "parent = @secret", names: "begins with '/' or '~/'"),
+        Mistake(text: "header-for = https://a.example @fields", names: "begins with '/' or '~/'"),
+        Mistake(text: "unix-socket = front.sock", names: "begins with '/' or '~/'"),
         Mistake(text: "origin = https://a\u{1B}[2J", names: "control character"),
         Mistake(text: "pace-streams = no", names: ":1: 'pace-streams' was removed: stored segments come at full speed"),
         Mistake(text: "all = yes", names: "no setting 'all'"),
@@ -65,6 +68,25 @@ struct ConfigurationFileTests {
             """.split(separator: " ").map(String.init)
         let settings = try settings()
         #expect(names.filter { settings[$0] == nil } == [])
+    }
+
+    @Test func `a file may set every flag of a server`() throws {
+        let syntax = try #require(Program.commands.first { $0.syntax.name == "serve" }).syntax
+        let settings = try settings()
+        #expect(syntax.flags.map(\.name).filter { settings[$0] == nil } == ["config", "help"])
+    }
+
+    @Test func `a file has the time, the loops, the log of requests and the downloads of a server`() throws {
+        let directory = try directory.get()
+        try write("drain = 5s\nloops = 2\naccess-log = -\ndownload-jobs = 3\n", to: ".config/spool/spool.conf")
+        let found = try settings()
+        #expect(["drain", "loops", "access-log", "download-jobs"].map { found[$0]?.value } == ["5s", "2", "-", "3"])
+        #expect(found["download-room"]?.value == "32G" && found["connections-per-client"]?.value == "128")
+        try write("drain = long", to: "wrong.conf")
+        for command in ["serve", "config"] {
+            let outcome = try SpoolProcess.run([command, "--config", directory.path("wrong.conf")], in: directory)
+            #expect(outcome.code == 64 && outcome.errors.contains("wrong.conf:1: 'drain' can't be 'long'"), "\(outcome.errors)")
+        }
     }
 
     @Test func `a flag is stronger than a variable, that than a file, and that than the default`() throws {

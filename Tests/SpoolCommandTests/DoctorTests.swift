@@ -1,4 +1,5 @@
 import Foundation
+import SpoolCommand
 import SpoolSystem
 import Testing
 
@@ -43,6 +44,19 @@ struct DoctorTests {
         }
         #expect(report.checks["file system"]?.level == "ok")
         #expect(try directory.get().names.isEmpty, "nothing is left behind, and no store was made")
+    }
+
+    @Test func `media that the present key does not seal are a warning with the command that goes on`() throws {
+        let (store, key) = (try directory.get().path("store"), try directory.get().path("key"))
+        // A store that was stopped on the way to another key.
+        let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Fixtures/stores/3f0c9b1/rotation")
+        try FileManager.default.copyItem(atPath: fixture.path, toPath: store)
+        try Data(repeating: 2, count: 32).write(to: URL(fileURLWithPath: key))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+        let check = try doctor(["--cache", store, "--key-file", key]).checks["store"]
+        #expect(check?.level == "warning" && check?.text.hasSuffix("have the key before the present one") == true, "\(check?.text ?? "")")
+        #expect(check?.advice?.contains("spool rekey") == true)
     }
 
     @Test func `a taken port is a problem that names the flag`() throws {
@@ -104,6 +118,31 @@ struct DoctorTests {
         #expect(try doctor([], key).checks["store"]?.level == "ok")
         let report = try doctor([], store)
         #expect(report.checks["store"]?.level == "problem" && report.checks["store"]?.text.contains("--key-file") == true)
+    }
+
+    /// A store, and a drop-in of the unit.
+    struct Place: Sendable {
+        var cache: String
+        var dropIn = ""
+        var level = Finding.Level.problem
+        var word: String
+    }
+
+    @Test(arguments: [
+        Place(cache: "/var/cache/spool", level: .ok, word: "lets"),
+        Place(cache: "/mnt/media/store", word: "does not let"),
+        Place(cache: "/mnt/media/store", dropIn: "[Service]\nReadWritePaths=-/srv /mnt/media\n", level: .ok, word: "lets"),
+        Place(cache: "/var/cache/spool", dropIn: "[Service]\nCacheDirectory=\n", word: "does not let"),
+        Place(cache: "/run/user/1000/spool", dropIn: "[Service]\nReadWritePaths=/run/user/1000\n", word: "hides"),
+    ])
+    func `a store that the package's unit keeps from its server is a problem`(place: Place) throws {
+        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let file = tests.deletingLastPathComponent().appendingPathComponent("packaging/spool.service")
+        let unit = UnitCheck([try String(contentsOf: file, encoding: .utf8), place.dropIn])
+        let finding = unit.finding(store: place.cache, user: "spool")
+        #expect(finding?.level == place.level)
+        #expect(finding?.text.contains(place.word) == true)
+        #expect(unit.finding(store: place.cache, user: "somebody") == nil, "a command of another user is not about the unit")
     }
 
     @Test func `a token inside a file of settings gets a warning`() throws {

@@ -177,7 +177,7 @@ struct EncryptionCommandTests {
         #expect(try scene.run("get", scene.url, environment: ["SPOOL_PASSPHRASE": "correct horse"]).output == scene.bytes)
     }
 
-    @Test func `rekey with a wrong key, on a plain store or without a store changes nothing`() throws {
+    @Test func `rekey encrypts a plain store, and a wrong key or a missing store changes nothing`() throws {
         let scene = try Scene()
         let key = try scene.file("key", Data(repeating: 1, count: 32)), other = try scene.file("other", Data(repeating: 2, count: 32))
         let third = try scene.file("third", Data(repeating: 3, count: 32))
@@ -195,9 +195,16 @@ struct EncryptionCommandTests {
         let plain = ["--cache", scene.directory.path("plain")]
         func onPlain(_ words: [String]) throws -> SpoolProcess.Outcome { try SpoolProcess.run(words + plain, in: scene.directory) }
         #expect(try onPlain(["get", scene.url]).output == scene.bytes)
-        let refused = try onPlain(["rekey", "--new-key-file", key])
+        let refused = try onPlain(["rekey", "--key-file", other, "--new-key-file", key])
         #expect(refused.code == 1 && refused.errors.contains("not encrypted"))
-        #expect(try onPlain(["get", scene.url]).output == scene.bytes)
+        let sealed = try onPlain(["rekey", "--new-key-file", key])
+        #expect(sealed.code == 0 && sealed.text == "the store has the new key: 1 resource, 195 KiB sealed anew\n", "\(sealed)")
+        let again = try onPlain(["rekey", "--new-key-file", key])
+        #expect(again.code == 0 && again.text.contains("0 resources"), "\(again)")
+        scene.origin.stop()
+        #expect(try onPlain(["get", scene.url, "--key-file", key]).output == scene.bytes)
+        let keyless = try onPlain(["ls"])
+        #expect(keyless.code == 1 && keyless.errors.contains("--key-file or --passphrase-file"))
     }
 
     @Test func `rekey refuses a store that a running server has`() throws {

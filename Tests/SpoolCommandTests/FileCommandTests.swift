@@ -112,6 +112,16 @@ struct FileCommandTests {
     }
 
     @Test(arguments: [false, true])
+    func `get names the reason for which a page in place of a film is not stored`(withServer: Bool) throws {
+        let scene = try Scene(withServer: withServer)
+        let url = scene.origin.url("/film.mp4")
+        scene.origin.serve(VirtualResource(url: url, seed: 3, length: 1000, contentType: "text/html"))
+        let got = try scene.run("get", url)
+        #expect(got.code == 0 && got.output.count == 1000)
+        #expect(got.errors == "spool: \(url) is not stored: it is a page (text/html) in place of media\n")
+    }
+
+    @Test(arguments: [false, true])
     func `import stores a file as a resource, which is read without its origin`(withServer: Bool) throws {
         let scene = try Scene(withServer: withServer)
         scene.origin.setOffline(true)

@@ -19,6 +19,21 @@ struct JSONOutputTests {
         #expect(standard?["quotaBytes"] as? Int == 8 << 30 && (standard?["kept"] as? [String])?.isEmpty == true)
     }
 
+    @Test func `get reports its progress to programs, and leaves the output to the bytes`() throws {
+        let scene = try FilmScene(["/a.mp4"], isStored: false)
+        let (url, missing) = (scene.url("/a.mp4"), scene.url("/missing.mp4"))
+        for stored in [0, 1000] {
+            let outcome = try scene.run("get", "--json", "-o", "-", url)
+            #expect(outcome.code == 0 && outcome.output.count == 1000)
+            let last = try #require(outcome.errorObjects.last)
+            #expect(last["url"] as? String == url && last["done"] as? Bool == true, "\(outcome.errors)")
+            #expect(last["receivedBytes"] as? Int == 1000 && last["totalBytes"] as? Int == 1000)
+            #expect(last["fromStoreBytes"] as? Int == stored)
+        }
+        let failed = try scene.run("get", "--json", missing)
+        #expect(failed.code == 1 && failed.errorObjects.last?["error"] as? String == "originStatus", "\(failed.errors)")
+    }
+
     @Test(arguments: [false, true])
     func `rm prints what it removed of each resource and in all`(withServer: Bool) throws {
         let scene = try FilmScene(["/a.mp4", "/b.mp4", "/c.mp4"])

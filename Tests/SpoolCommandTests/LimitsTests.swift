@@ -61,6 +61,21 @@ struct LimitsTests {
         #expect(try limits()["quota"] == "8G (default)")
     }
 
+    @Test func `limits reach a running server at once, and one that was killed is no trouble`() throws {
+        let server = try SpoolProcess(["serve", "--listen", "127.0.0.1:0", "--max-age", "9d"], environment: environment, in: directory)
+        #expect(server.readLine()?.hasPrefix("listening on") == true)
+        let set = try run("limits", "--quota", "20M", "--max-age", "30d")
+        #expect(set.code == 0)
+        // A flag of the server itself stays in effect, and the answer shows it.
+        #expect(set.errors.contains("the settings were read again") && set.errors.contains("quota 20M"), "\(set.errors)")
+        #expect(set.errors.contains("max-age 9d"), "\(set.errors)")
+        server.send(SIGKILL)
+        let end = try server.end()
+        #expect(end.errors.contains("quota 20M"))
+        let later = try run("limits", "--quota", "30M")
+        #expect(later.code == 0 && later.errors.isEmpty, "\(later.errors)")
+    }
+
     @Test func `a command without limits does not shrink a store that is over its quota`() throws {
         let origin = try RawOrigin()
         defer { origin.stop() }

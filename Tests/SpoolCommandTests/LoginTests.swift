@@ -46,6 +46,24 @@ struct LoginTests {
         #expect(try server.end().code == 0)
     }
 
+    /// The scrapes of a monitor ended with each restart.
+    @Test func `the page of a site keeps its secret over a restart, and each store has its own`() throws {
+        func secret(of store: String) throws -> String {
+            let site = ["--origin", "http://127.0.0.1:9"]
+            let server = try SpoolProcess(["serve", "--listen", "127.0.0.1:0", "--cache", directory.path(store)] + site, in: directory)
+            _ = try #require(server.readLine())
+            let data = try Data(contentsOf: directory.url.appendingPathComponent("\(store)/serve.json"))
+            server.send(SIGTERM)
+            #expect(try server.end().code == 0)
+            let page = (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["page"] as? String
+            return String(try #require(page?.split(separator: "/").last))
+        }
+        let first = try secret(of: "store")
+        #expect(first.count == 32)
+        #expect(try secret(of: "store") == first)
+        #expect(try secret(of: "another") != first)
+    }
+
     @Test func `login without a server says how to start one`() throws {
         let outcome = try SpoolProcess.run(["login", "--cache", directory.path("store")], in: directory)
         #expect(outcome.code != 0 && outcome.output.isEmpty)

@@ -95,7 +95,7 @@ struct PackagingTests {
         let line = try #require(server.readLine())
         let port = String(try #require(line.dropLast().split(separator: ":").last))
         let health = { (token: String) in
-            try run("/bin/bash", ["packaging/docker/health"], environment: ["SPOOL_TOKEN": token, "SPOOL_HEALTH_PORT": port]).status
+            try run("/bin/bash", ["packaging/health"], environment: ["SPOOL_TOKEN": token, "SPOOL_HEALTH_PORT": port]).status
         }
         #expect(try health(token) == 0)
         #expect(try health("another") != 0)

@@ -244,6 +244,10 @@ struct StoreCommandTests {
         let status = try scene.run("stat", typo)
         #expect(status.code == 1 && status.errors.contains("it is pinned"))
         #expect(try scene.run("unpin", typo).text == "unpinned \(typo)\n")
+        #expect(try scene.run("pin", typo).code == 0)
+        let removed = try scene.run("rm", typo)
+        #expect(removed.code == 0 && removed.text == "unpinned \(typo), of which nothing was stored\n")
+        #expect(try scene.run("rm", typo).code == 1)
         #expect(try scene.run("ls").text.hasPrefix("0 resources, 0 B stored"))
         #expect(try scene.run("ls", "--json").text == "[]\n")
     }

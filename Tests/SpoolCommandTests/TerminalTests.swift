@@ -31,11 +31,19 @@ final class PseudoTerminal {
 
     /// Returns what was written until now. The terminal keeps 4 KiB, so a program that writes more
     /// would wait.
+    ///
+    /// The kernel hands on what was written a little later, and keeps the order. So a mark that is
+    /// written last comes when all the rest has come.
     func contents() -> String {
-        _ = fcntl(reader.fileDescriptor, F_SETFL, O_NONBLOCK)
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        let count = read(reader.fileDescriptor, &buffer, buffer.count)
-        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+        let mark = UInt8(0x1E)
+        program.write(Data([mark]))
+        var all: [UInt8] = [], buffer = [UInt8](repeating: 0, count: 65_536)
+        while all.last != mark {
+            let count = read(reader.fileDescriptor, &buffer, buffer.count)
+            guard count > 0 else { break }
+            all += buffer.prefix(count)
+        }
+        return String(decoding: all.last == mark ? all.dropLast() : all[...], as: UTF8.self)
     }
 }
 

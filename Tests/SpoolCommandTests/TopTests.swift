@@ -109,7 +109,7 @@ struct TopTests {
         let directory = try ScratchDirectory()
         let store = ["SPOOL_CACHE": directory.path("store")]
         let missing = try SpoolProcess.run(["top"], environment: store, in: directory)
-        #expect(missing.code == 1 && missing.errors.contains("--cache DIR"))
+        #expect(missing.code == 1 && missing.errors.contains("with --cache"))
 
         let origin = try RawOrigin()
         defer { origin.stop() }

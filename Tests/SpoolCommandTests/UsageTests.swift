@@ -82,13 +82,15 @@ struct UsageTests {
         Mistake(words: ["play", "http://a/", "--header-for", "media.example.com"], names: "two values"),
         Mistake(words: ["serve", "--header-for", "http://media.example.com/film", "A: b"], names: "an origin such as"),
         Mistake(words: ["serve", "--cookies", "/nowhere/cookies.txt"], names: "/nowhere/cookies.txt"),
-        Mistake(words: ["serve", "--nonsense"], names: "--nonsense"),
+        Mistake(words: ["serve", "--nonsense"], names: "unknown flag --nonsense;"),
         Mistake(words: ["serve", "--connections-per-client", "0"], names: "--connections-per-client"),
         Mistake(words: ["serve", "--behind-proxy"], names: "--token @FILE"),
         Mistake(words: ["serve", "--behind-proxy", "0", "--token", "t"], names: "a number from 1 to 16"),
         Mistake(words: ["serve", "--behind-proxy", "--trusted-proxy", "balancer", "--token", "t"], names: "an address"),
         Mistake(words: ["serve", "--trusted-proxy", "10.0.0.1"], names: "--behind-proxy"),
-        Mistake(words: ["serve", "-x"], names: "-x"),
+        Mistake(words: ["serve", "-x"], names: "unknown flag -x;"),
+        Mistake(words: ["play", "http://a/", "--fullscreen"], names: "unknown flag --fullscreen; a flag of the player comes after --;"),
+        Mistake(words: ["play", "http://a/", "-f"], names: "unknown flag -f; a flag of the player comes after --;"),
         Mistake(words: ["serve", "--listen"], names: "--listen"),
         Mistake(words: ["serve", "--drop-query", "example.com"], names: "--drop-query"),
         Mistake(words: ["get", "http://a/", "--drop-query", "example.com:80=a"], names: "--drop-query"),
@@ -152,7 +154,7 @@ struct UsageTests {
         #expect(outcome.output.isEmpty)
         #expect(outcome.errors.filter { $0 == "\n" }.count == 1)
         #expect(outcome.errors.contains(mistake.names))
-        #expect(outcome.errors.contains("unknown flag") == ["--nonsense", "-x"].contains(mistake.names), "\(outcome.errors)")
+        #expect(outcome.errors.contains("unknown flag") == mistake.names.hasPrefix("unknown flag"), "\(outcome.errors)")
         #expect(outcome.errors.contains("'\(mistake.command) --help'"))
     }
 

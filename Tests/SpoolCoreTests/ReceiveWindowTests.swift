@@ -67,10 +67,13 @@ import Testing
     }
 
     @Test mutating func `a player has four times what the link has on its way, and at least a MiB`() {
-        func bytes(_ host: String = Self.host, segment: Int = Self.segment) -> Int? {
-            window.bytesOfPlayer(for: host, segment: segment, now: start)
+        func bytes(_ host: String = Self.host, segment: Int = Self.segment, isPaused: Bool = false) -> Int? {
+            window.bytesOfPlayer(for: host, segment: segment, isPaused: isPaused, now: start)
         }
         #expect(bytes() == nil)
+        // The origin of a paused request stops, whether or not the link was measured.
+        #expect(bytes(isPaused: true) == 1 << 20)
+        #expect(bytes(segment: 65_483, isPaused: true) == nil)
         measureLink(32)
         #expect(bytes().map(Double.init) == (4 * 0.04 * Double(32 << 20)).rounded(.down))
         #expect(bytes("other.test") == nil)

@@ -78,7 +78,7 @@ enum IndexFlips {
         for film in films { attempt { problems += try film.readable(in: store).wrong } }
         attempt { _ = try store.resources(after: nil, limit: 100) }
         attempt { _ = try store.totalSizeBytes() }
-        attempt { _ = try store.evictionCandidates(after: nil, limit: 10) }
+        attempt { _ = try store.evictionCandidates(after: nil, largerThan: -1, limit: 10) }
         attempt {
             // Existing resources grow, and missing ones are stored again.
             for film in films.prefix(4) {

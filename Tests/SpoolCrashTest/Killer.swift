@@ -155,7 +155,7 @@ struct Remainder {
         }
         downloads = try store.downloads()
         // The keys of the programme are its URLs.
-        for (key, parts) in try store.downloadParts() { self.parts[key.string] = Set(parts.map(\.string)) }
+        for (key, parts) in try store.downloadKeys() where !parts.isEmpty { self.parts[key.string] = Set(parts.map(\.string)) }
         allocatedBytes = try Self.allocatedBytes(directory + "/data")
         countedBytes = try store.totalSizeBytes()
         try store.close()

@@ -335,6 +335,22 @@ import Testing
         #expect(try scene.act("fetch?url=http://other.example/a.mp4").status == 403)
     }
 
+    @Test func `the page of a browser that has logged in shows, pauses and resumes downloads`() throws {
+        var scene = try Scene([.film()])
+        defer { scene.world.stop() }
+        #expect(try scene.post("/_spool/page/downloads", scene.page, method: "GET").status == 401)
+        try scene.logIn()
+        let url = "http%3A%2F%2Fmedia.example%2Ffilm.mp4"
+        let added = try scene.post("/_spool/api/download-add?url=\(url)", ["Authorization": "Bearer command"])
+        #expect(added.text == #"{"changed":true}"#)
+        #expect(try scene.act("download-pause?key=\(url)").text == #"{"changed":true}"#)
+        let answer = try scene.post("/_spool/page/downloads", scene.page, method: "GET")
+        let downloads = try #require(try scene.members(answer)["downloads"] as? [[String: Any]])
+        #expect(downloads.count == 1 && downloads.first?["state"] as? String == "paused")
+        #expect(try scene.act("download-resume?key=\(url)").text == #"{"changed":true}"#)
+        #expect(try scene.act("download-add?url=\(url)").status == 404, "programs only")
+    }
+
     // MARK: The documented API
 
     @Test func `the OpenAPI file describes exactly the routes for scripts`() throws {

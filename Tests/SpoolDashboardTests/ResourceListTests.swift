@@ -10,8 +10,15 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct ResourceListTests {
     private struct Listing: Decodable {
         struct Resource: Decodable, Equatable {
+            struct Presentation: Decodable, Equatable {
+                var storedBytes: Int64
+                var resources: Int
+                var complete: Bool
+                var live: Bool
+            }
             var key: String
             var used: Int64?
+            var presentation: Presentation?
         }
         struct Track: Decodable {
             var resource: Resource?
@@ -73,6 +80,38 @@ import Testing
         isOver.wait()
         let left = try list(client)
         #expect(left.total == 1 && left.resources.map(\.key) == [films[1].url])
+    }
+
+    @Test func `a presentation is one line of the page, its parts share its fate, and scripts get each`() throws {
+        let base = "http://media.example/hls/"
+        let segment = DocumentOrigin.Document([UInt8](repeating: 7, count: 3000), type: "video/mp2t")
+        let origin = DocumentOrigin([
+            base + "index.m3u8": .init("#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\na.ts\n#EXTINF:4,\nb.ts\n#EXT-X-ENDLIST\n"),
+            base + "a.ts": segment, base + "b.ts": segment, "http://media.example/film.mp4": segment,
+        ])
+        let world = try ProxyWorld(time: ManualTime(), transport: origin, options: { $0.programToken = "command" })
+        defer { world.stop() }
+        let client = try world.connect()
+        for name in ["hls/index.m3u8", "hls/a.ts", "hls/b.ts", "film.mp4"] {
+            #expect(try world.get("/http/media.example/\(name)").status == 200)
+            try world.wait(for: "http://media.example/\(name)") { $0.isComplete && $0.readers == 0 && $0.fetches == 0 }
+        }
+        let page = try list(client, "without=demo,parts&sort=size&order=desc")
+        #expect(page.total == 4 && page.matching == 2)
+        #expect(page.resources.map(\.key) == [base + "index.m3u8", "http://media.example/film.mp4"])
+        let whole = try #require(page.resources.first?.presentation)
+        #expect(whole.complete && !whole.live && whole.resources == 3 && whole.storedBytes > 6000)
+        #expect(page.resources.last?.presentation == nil)
+        #expect(try list(client).matching == 4)
+        let act = try world.connect()
+        let key = "key=http%3A%2F%2Fmedia.example%2Fhls%2Findex.m3u8"
+        let removed = #"{"removed":3,"bytes":\#(whole.storedBytes)}"#
+        for (verb, answer) in [("pin", #"{"changed":true}"#), ("unpin", #"{"changed":true}"#), ("remove", removed)] {
+            act.ask("/_spool/api/\(verb)?\(key)", method: "POST", ["Authorization": "Bearer command", "Content-Length": "0"])
+            #expect(try act.answer().text == answer, "\(verb)")
+            #expect(try world.status(of: base + "a.ts")?.isPinned == (verb == "remove" ? nil : verb == "pin"))
+        }
+        #expect(try list(client).resources.map(\.key) == ["http://media.example/film.mp4"])
     }
 
     @Test func `a request gets the status of the resource that it names, and of the demo's tracks`() throws {

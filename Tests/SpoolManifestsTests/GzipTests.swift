@@ -28,6 +28,9 @@ struct GzipTests {
     @Test func `blocks of all kinds are decoded, with a name in the head, and several members`() throws {
         let short = Array("#EXTM3U\n/a.ts\n/a.ts\n".utf8)
         #expect(try Gzip.decoded(Self.bytes(Self.short), maxBytes: 64) == short)
+        let deflate = Self.bytes("78da53768d08f1350ee5d24fd42b2986920036c80552")
+        #expect(Gzip.begins(deflate) && !Gzip.begins("x-notes".utf8.map(\.self)))
+        #expect(try Gzip.decoded(deflate, maxBytes: 64) == short)
         #expect(try Gzip.decoded(Self.bytes(Self.long), maxBytes: 1 << 16).elementsEqual(Self.playlist.utf8))
         let stored = Self.bytes("1f8b080800000000000361000102" + "00fdff6869ac2a93d802000000")
         #expect(try Gzip.decoded(stored + Self.bytes(Self.short), maxBytes: 64) == Array("hi".utf8) + short)

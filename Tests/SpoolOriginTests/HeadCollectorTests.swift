@@ -29,6 +29,7 @@ struct HeadCollectorTests {
         ("HTTP/1.1 200 OK\r\n|A: b\r\n|\r\n", ResponseHead(status: 200, fields: ["A": "b"])),
         ("HTTP/1.1 206\r\n|\r\n", ResponseHead(status: 206, fields: [:])),
         ("HTTP/2 404 \r\n|\r\n", ResponseHead(status: 404, fields: [:])),
+        ("http/1.1 200 ok|A: b|", ResponseHead(status: 200, fields: ["A": "b"])),
         ("HTTP/1.0 200 OK\n|A:b\n|\n", ResponseHead(status: 200, fields: ["A": "b"])),
         ("HTTP/1.1 200 OK|A: \t b \t|", ResponseHead(status: 200, fields: ["A": "b"])),
         ("HTTP/1.1 200 OK|Empty:|Also: |", ResponseHead(status: 200, fields: ["Empty": "", "Also": ""])),
@@ -63,6 +64,7 @@ struct HeadCollectorTests {
     @Test func `a response without length and coding ends with its connection`() {
         func endsByClose(_ text: String) -> Bool? { if case .head(let head) = collect(text) { head.endsByClose } else { nil } }
         #expect(endsByClose("HTTP/1.1 200 OK|A: b|") == true)
+        #expect(endsByClose("http/1.1 200 OK|A: b|") == true)
         #expect(endsByClose("HTTP/1.1 200 OK|Content-Length: 5|") == false)
         #expect(endsByClose("HTTP/1.1 200 OK|Transfer-Encoding: chunked|") == false)
     }
@@ -119,6 +121,17 @@ struct HeadCollectorTests {
         #expect(head("HTTP/1.1 200 OK|Content-Length: \(length)|") != nil)
     }
 
+    @Test func `identity is no transfer coding, so that Content-Length counts beside it`() {
+        #expect(head("HTTP/1.1 200 OK|Transfer-Encoding: Identity|Content-Length: 5|")?.fields == ["Content-Length": "5"])
+    }
+
+    @Test(arguments: ["gzip", "GZip, chunked", "chunked, gzip", "deflate, chunked"])
+    func `a message that is compressed unasked is refused, because its bytes are not those of the content`(coding: String) {
+        let result = collect("HTTP/1.1 200 OK|Transfer-Encoding: \(coding)|")
+        guard case .refused = result else { return unexpected(result) }
+        for name in ["identity, chunked", "binary", "x"] { #expect(head("HTTP/1.1 200 OK|Transfer-Encoding: \(name)|") != nil) }
+    }
+
     @Test func `a transfer coding overrides any Content-Length`() {
         #expect(head("HTTP/1.1 200 OK|Content-Length: five|Transfer-Encoding: chunked|") != nil)
     }
@@ -132,7 +145,7 @@ struct HeadCollectorTests {
             if case .head(let head) = collector.lineReceived(UnsafeRawBufferPointer(start: nil, count: 0)) { return head.fields["ETag"] }
             return nil
         }
-        #expect(value(0xE9) != nil)
+        #expect(value(0xE9)?.fieldBytes == [0x22, 0xE9, 0x22])
         #expect(value(0xE9) != value(0xEA))
     }
 

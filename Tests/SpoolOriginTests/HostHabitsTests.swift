@@ -1,5 +1,7 @@
 import SpoolCore
 import SpoolOrigin
+import SpoolTestSupport
+import SpoolTesting
 import Testing
 
 /// How long the experience with a host counts.
@@ -30,6 +32,27 @@ struct HostHabitsTests {
         habits.repeated("a", .otherRange, isServed: false, now: Self.start)
         #expect(habits.advice(for: "a", .otherRange, now: Self.start + .seconds(599)) == .believe)
         #expect(habits.advice(for: "a", .otherRange, now: Self.start + .seconds(600)) == .repeatRefused)
+    }
+
+    // Without a cache, the client's own request would have been served.
+    @Test(arguments: [401, 429, 503])
+    func `a client that asks again after a refusal is sent as it asked, once`(status: Int) {
+        let base = HandTransport(), transport = AsAskedTransport(base, time: ManualTime())
+        func ranges(of statuses: [Int]) -> [String?] {
+            let first = base.count
+            for status in statuses {
+                var request = OriginRequest(url: "https://media.example/a", fields: ["Range": "bytes=0-"])
+                request.clientRange = .part(lower: 0, upper: 1024)
+                let transfer = transport.start(request, receiver: WordReceiver())
+                base.answer(base.count - 1, status)
+                base.end(base.count - 1, .complete)
+                transfer.cancel()
+            }
+            return (first..<base.count).map { base.request($0).fields[.range] }
+        }
+        #expect(ranges(of: [status, 206, status, status]) == ["bytes=0-", "bytes=0-1023", "bytes=0-", "bytes=0-1023"])
+        // A host that grants the other form is believed.
+        #expect(ranges(of: [206, status, 206]) == ["bytes=0-", "bytes=0-", "bytes=0-"])
     }
 
     @Test func `the memory holds a bounded number of hosts, and forgets the oldest first`() {

@@ -33,6 +33,20 @@ struct URLSessionTransportTests {
         return probe
     }
 
+    /// The lines are those of public logs.
+    @Test(arguments: [
+        ("iPhone", "21F90", (17, 5, 0), "de_DE", "AppleCoreMedia/1.0.0.21F90 (iPhone; U; CPU OS 17_5 like Mac OS X; de_de)"),
+        ("Apple TV", "20L563", (16, 5, 0), "en_US", "AppleCoreMedia/1.0.0.20L563 (Apple TV; U; CPU OS 16_5 like Mac OS X; en_us)"),
+        ("Macintosh", "19H2", (10, 15, 7), "en_US", "AppleCoreMedia/1.0.0.19H2 (Macintosh; U; Intel Mac OS X 10_15_7; en_us)"),
+        ("iPad", "22A1", (18, 0, 1), "eo", "AppleCoreMedia/1.0.0.22A1 (iPad; U; CPU OS 18_0_1 like Mac OS X; eo)"),
+    ])
+    func `the value of User-Agent like a player's names the system and no app`(
+        device: String, build: String, version: (Int, Int, Int), locale: String, text: String
+    ) {
+        let system = OperatingSystemVersion(majorVersion: version.0, minorVersion: version.1, patchVersion: version.2)
+        #expect(PlayerUserAgent.text(device: device, build: build, version: system, locale: locale) == text)
+    }
+
     @Test(arguments: [
         ("http://user:secret@origin.test/a", "Basic dXNlcjpzZWNyZXQ="), ("https://us%40er:p%3Aw@origin.test/", "Basic dXNAZXI6cDp3"),
         ("http://user@origin.test/", "Basic dXNlcjo="), ("http://origin.test/", nil), ("http://origin.test/user:secret@x", nil),

@@ -1,3 +1,4 @@
+import Spool
 import SpoolCore
 import SpoolOrigin
 import SpoolProxy
@@ -56,6 +57,34 @@ import Testing
         #expect(ranges(world).prefix(2) == ["bytes=0-", "bytes=0-1023"])
     }
 
+    @Test func `an origin that refuses open ranges gets no open one for the last bytes, or to confirm a version`() throws {
+        let film = VirtualResource(url: Self.film.url, seed: 1, length: 100_000, fields: ["Cache-Control": "max-age=0"])
+        let world = try ProxyWorld(
+            [film], repeatsAsAsked: true,
+            script: { request, _ in request.fields[.range]?.hasSuffix("-") == true ? .status(403) : .correct },
+            configuration: { $0.freshness.policy = .standard })
+        defer { world.stop() }
+        for range in [0..<1_000, 1_000..<20_000, 0..<30_000, 60_000..<100_000, 5..<6] {
+            let answer = try world.get(film.target, ["Range": "bytes=\(range.lowerBound)-\(range.upperBound - 1)"])
+            #expect(answer.status == 206 && answer.body == film.bytes(range.lowerBound..<range.upperBound), "\(range)")
+        }
+        #expect(ranges(world).filter { $0?.hasSuffix("-") == true } == ["bytes=0-"])
+    }
+
+    @Test func `a part of a length that the origin does not know is not the whole for which the client asked`() throws {
+        let film = Self.film
+        let world = try ProxyWorld(
+            [film], repeatsAsAsked: true,
+            script: { request, _ in
+                guard request.fields[.range] == "bytes=0-" else { return .correct }
+                return .status(206, fields: ["Content-Range": "bytes 0-9999/*"], body: film.bytes(0..<10_000))
+            })
+        defer { world.stop() }
+        let answer = try world.get(film.target)
+        #expect(answer.status == 200 && answer.body == film.allBytes)
+        #expect(ranges(world) == ["bytes=0-", nil])
+    }
+
     @Test func `a signed URL is asked as the client asked from the start`() throws {
         let signed = VirtualResource.film("film.mp4?X-Amz-Signature=1&X-Amz-SignedHeaders=host%3Brange")
         let world = try ProxyWorld(
@@ -65,6 +94,19 @@ import Testing
         let answer = try world.get(signed.target, ["Range": "bytes=0-1023"])
         #expect(answer.status == 206 && answer.body == signed.bytes(0..<1_024))
         #expect(ranges(world).first == "bytes=0-1023")
+    }
+
+    @Test func `a seek in a signed URL is one request, which may begin before the expiry and end after it`() throws {
+        let signed = VirtualResource.film("film.mp4?expires=1", length: 5_000_000), plain = VirtualResource.film(length: 5_000_000)
+        let world = try ProxyWorld([signed, plain], repeatsAsAsked: true)
+        defer { world.stop() }
+        for film in [signed, plain] {
+            #expect(try world.get(film.target, ["Range": "bytes=0-1023"]).body == film.bytes(0..<1_024))
+            #expect(try world.get(film.target, ["Range": "bytes=1000000-"]).body == film.bytes(1_000_000..<5_000_000))
+        }
+        let asked = world.origin.log.entries.filter { $0.request.url == signed.url }.map(\.range)
+        #expect(asked == ["bytes=0-1023", "bytes=1000000-"])
+        #expect(ranges(world).contains { $0 == "bytes=0-" }, "the form of a signed request says nothing about its host")
     }
 
     @Test(arguments: [412, 400, 403, 501])
@@ -103,6 +145,20 @@ import Testing
         defer { world.stop() }
         #expect(try world.get("/https/origin.example/a.m3u8", ["Range": "bytes=0-"]).status == 206)
         #expect(origin.asked.map { $0.fields["Range"] } == [nil])
+    }
+
+    @Test func `a part of a manifest that states no length is asked for without a range`() throws {
+        let url = "https://origin.example/list.php"
+        var document = DocumentOrigin.Document("#EXTM3U\n#EXTINF:4,\n/a.ts\n#EXT-X-ENDLIST\n")
+        document.hasLength = false
+        let origin = DocumentOrigin([url: document])
+        let world = try ProxyWorld(transport: origin)
+        defer { world.stop() }
+        #expect(try world.get("/https/origin.example/list.php").status == 200)
+        document.body = Array("#EXTM3U\n#EXTINF:4,\n/b.ts\n#EXT-X-ENDLIST\n".utf8)
+        origin[url] = document
+        #expect(try world.get("/https/origin.example/list.php", ["Cache-Control": "no-cache"]).text.contains("/b.ts"))
+        #expect(origin.asked.map { $0.fields["Range"] } == ["bytes=0-", nil, nil])
     }
 
     @Test(arguments: [201, 202, 203, 226, 299])

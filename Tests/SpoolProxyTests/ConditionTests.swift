@@ -63,7 +63,9 @@ import Testing
             switch answer.status {
             case 304:
                 #expect(answer.body.isEmpty && answer["Content-Length"] == nil)
-                #expect(answer["ETag"] == test.tag && answer["Last-Modified"] == Self.modified)
+                // The origin's own 304 passes through, and needs no date beside its tag.
+                let isOrigins = state == "cold" && test.fields.contains("If-None-Match") && test.fields["If-None-Match"] != "*"
+                #expect(answer["ETag"] == test.tag && (isOrigins || answer["Last-Modified"] == Self.modified))
             case 206: #expect(answer.body == film.bytes(0..<10))
             case 200: #expect(answer.body == film.allBytes)
             default: #expect(answer["Content-Range"] == "bytes */100000")

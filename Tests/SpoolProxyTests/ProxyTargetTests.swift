@@ -123,15 +123,16 @@ import Testing
 
     @Test(arguments: [
         "/rtsp/alice:s3cret@cam.example/live?sig=s3cret", "/?url=ftp%3A%2F%2Falice%3As3cret%40host.example%2Fx", "/s3cret:s3cret/x",
-        "/?url=mailto%3As3cret%40host.example",
+        "/?url=mailto%3As3cret%40host.example", "/127.0.0.1:8000/s3cret.mp4",
     ])
-    func `a refusal shows neither user information nor query`(path: String) throws {
+    func `a refusal shows the form of a URL, and neither user information nor query`(path: String) throws {
         let target = try rules().read(path: path, host: "127.0.0.1")
         guard case .refused(let refusal) = target else {
             Issue.record("\(path) gave \(target)")
             return
         }
         #expect(refusal.explanation.contains("not an http or https URL") && !refusal.explanation.contains("s3cret"))
+        #expect(refusal.explanation.contains("/scheme/host/path"))
     }
 
     @Test func `a list of allowed origins excludes all others`() throws {

@@ -95,13 +95,23 @@ import Testing
     }
 
     /// Of a page of an old browser, which sends no more than a player does.
-    @Test func `a page at an origin, and a site that the proxy stands in for, are not for a player with an Origin`() throws {
-        var page = VirtualResource.film("page.html")
-        page.fields = ["Content-Type": "text/html"]
-        let world = try ProxyWorld([page])
+    @Test(
+        arguments: [
+            ("page.html", "text/html", false), ("film.mp4", "text/html", false), ("secret", "application/octet-stream", false),
+            ("data", "application/json", false), ("film.mp4", nil, true), ("film", "video/mp4", true),
+            ("film.mp4", "application/octet-stream", true), ("sound", "audio/mpeg", true),
+        ] as [(String, String?, Bool)])
+    func `media alone are for a player with an Origin`(name: String, type: String?, isServed: Bool) throws {
+        var resource = VirtualResource.film(name)
+        resource.fields = type.map { ["Content-Type": $0] } ?? [:]
+        let world = try ProxyWorld([resource])
         defer { world.stop() }
-        #expect(try world.get(page.target, ["Origin": "https://evil.example"]).status == 403)
-        #expect(try world.get(page.target).status == 200)
+        for _ in 0..<2 { #expect(try world.get(resource.target, ["Origin": "https://evil.example"]).status == (isServed ? 200 : 403)) }
+        #expect(try world.get(resource.target).status == 200)
+    }
+
+    @Test func `a site that the proxy stands in for is not for a player with a foreign Origin`() throws {
+        let page = VirtualResource.film("page.html")
         let site = try ProxyWorld([page], options: { $0.fixedOrigin = VirtualResource.site })
         defer { site.stop() }
         #expect(try site.get("/page.html", ["Origin": "https://evil.example"]).status == 403)

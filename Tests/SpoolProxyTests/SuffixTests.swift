@@ -20,7 +20,7 @@ import Testing
     /// The origin's answers, by the name that the URL has.
     private static let answers: [(name: String, suffix: DocumentOrigin.Document.SuffixAnswer, hasLength: Bool, servesRanges: Bool)] = [
         ("part", .part, true, true), ("whole", .whole, true, false), ("whole-with-ranges", .whole, true, true),
-        ("chunked", .whole, false, false), ("416", .status(416), true, true),
+        ("chunked", .whole, false, false), ("416", .status(416), true, true), ("416-for-all", .noRanges, true, false),
     ]
     private static let refusals = [400, 403, 404, 405, 410, 429, 500, 501, 503]
     /// The fields of the client besides the range.
@@ -38,7 +38,8 @@ import Testing
         let origin = DocumentOrigin()
         let world = try ProxyWorld(store: store, transport: origin)
         defer { world.stop() }
-        for answer in Self.answers {
+        // Without a strong tag, a client may get the 416 that it would get without a cache.
+        for answer in Self.answers where answer.suffix != .noRanges || validator == .strong {
             for (number, directive) in Self.directives.enumerated() {
                 for count in [1, 500, 100_000, 200_000] {
                     let path = "origin.example/\(answer.name)-\(number)-\(count).mp4"

@@ -51,6 +51,16 @@ struct ResponseWriterTests {
         }
     }
 
+    @Test func `a value that is no UTF-8 is written with its bytes, from a response and from a request`() throws {
+        let radio = String(fieldBytes: [0x52, 0xE9, 0x64])
+        var out = HeadBuffer()
+        var writer = ResponseWriter()
+        let framing = ResponseFraming(of: Response(200), method: "GET", version: .http11, keepAlive: true)
+        try writer.write(status: 200, fields: ["icy-name": radio], framing: framing, version: .http11, now: now, into: &out)
+        #expect(Array(out.bytes).split(separator: 0x0A).contains(Array("icy-name: R".utf8)[...] + [0xE9, 0x64, 0x0D]))
+        #expect(RequestHead(target: "/", fields: ["User-Agent": radio])[.userAgent] == radio)
+    }
+
     @Test func `the largest numbers and the longest fields are written whole`() throws {
         var out = HeadBuffer()
         var writer = ResponseWriter()

@@ -21,10 +21,10 @@ import Testing
             try store.setDownload(film.key, entry(film))
             let alone = try store.downloadBytes()
             for part in parts { try store.setDownloadPart(part.key, of: film.key, true) }
-            #expect(try store.evictionCandidates(after: nil, limit: 9).map(\.key) == [other.key])
+            #expect(try store.evictionCandidates(after: nil, largerThan: -1, limit: 9).map(\.key) == [other.key])
             #expect(try store.downloadBytes() == 3 * alone && alone > 0)
             #expect(try store.storedBytes(ofDownload: film.key) == 3000)
-            #expect(try store.downloadParts().mapValues(Set.init) == [film.key: Set(parts.map(\.key))])
+            #expect(try store.downloadKeys().mapValues(Set.init) == [film.key: Set(parts.map(\.key))])
         }
     }
 
@@ -37,15 +37,34 @@ import Testing
                 try store.setDownloadPart(parts[0].key, of: sample.key, true)
             }
             try store.setDownload(film.key, nil)
-            #expect(try store.downloadParts() == [song.key: [parts[0].key]])
-            #expect(try store.evictionCandidates(after: nil, limit: 9).isEmpty)
+            #expect(try store.downloadKeys() == [song.key: [parts[0].key]])
+            #expect(try store.evictionCandidates(after: nil, largerThan: -1, limit: 9).isEmpty)
             try store.setDownloadPart(parts[0].key, of: song.key, false)
-            #expect(try store.evictionCandidates(after: nil, limit: 9).map(\.key) == [parts[0].key])
+            #expect(try store.evictionCandidates(after: nil, largerThan: -1, limit: 9).map(\.key) == [parts[0].key])
             #expect(try store.downloadBytes() == 0)
             try store.setDownloadPart(parts[1].key, of: song.key, true)
             try store.removeAll()
             try store.setDownload(song.key, entry(song))
-            #expect(try store.downloadParts().values.allSatisfy(\.isEmpty))
+            #expect(try store.downloadKeys() == [song.key: []])
         }
+    }
+
+    @Test func `a change of an entry writes as much in a long list as in a short one`() throws {
+        func writes(in count: Int) throws -> Int {
+            let disk = MemoryDisk(isRecording: true)
+            let store = try SQLiteStore.simulated(on: disk, directory: "/store")
+            func entry(_ number: Int, _ data: String) -> StoredDownload {
+                StoredDownload(key: StoreSample("film-\(number)").key, members: ["data": String(repeating: data, count: 2048)])
+            }
+            for number in 0..<count { try store.setDownload(entry(number, "a").key, entry(number, "a")) }
+            try store.makeDurable()
+            let before = disk.operationCount
+            for number in 0..<10 { try store.setDownload(entry(number, "b").key, entry(number, "b")) }
+            #expect(try store.downloads().count { $0.members["data"]?.hasPrefix("b") == true } == 10)
+            return disk.operationCount - before
+        }
+        let (short, long) = (try writes(in: 10), try writes(in: 1000))
+        // The tree of the longer table is one page deeper, and a page is a header and its bytes.
+        #expect(long <= short + 10 * 2, "\(short) writes in a list of 10, \(long) in one of 1000")
     }
 }

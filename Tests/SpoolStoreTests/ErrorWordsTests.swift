@@ -19,7 +19,8 @@ struct ErrorWordsTests {
 
     static let notes: [RecoveryNote] = [
         .indexSetAside(path: "spool.sqlite.damaged-1", reason: "no such table"), .indexDamaged(reason: "a page is used twice"),
-        .unsyncedDropped(generations: 1), .dataFileMissing(key), .dataFileTruncated(key, size: 4096), .rowUnreadable, .rotationUnfinished,
+        .unsyncedDropped(generations: 1), .dataFileMissing(key), .dataFileTruncated(key, size: 4096), .rowUnreadable,
+        .rotationUnfinished(plainBytes: 0), .rotationUnfinished(plainBytes: 1000),
         .notPunched(GenerationID(rawValue: 3), "no holes here"), .fileLeftBehind(path: "data/1.bin", system),
     ]
 

@@ -12,14 +12,12 @@ import Testing
         var downloadBytes: Int64
         var count: Int
         var candidates: [EvictionCandidate]
-        var empties: [ResourceKey]
 
         init(of store: SQLiteStore) throws {
             bytes = try store.totalSizeBytes()
             downloadBytes = try store.downloadBytes()
             count = try store.count()
             candidates = try store.evictionCandidates(after: nil, largerThan: 0, limit: 3)
-            empties = try store.emptyResources(beyond: 2, limit: 100)
         }
     }
 

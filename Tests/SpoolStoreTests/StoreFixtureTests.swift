@@ -24,7 +24,7 @@ import Testing
         Fixture(name: "3f0c9b1/key", encryption: .testing(keyByte: 1), hasSong: true, hasDownloads: true),
         Fixture(
             name: "3f0c9b1/passphrase", encryption: EncryptionOptions(keyProvider: .passphrase("correct horse battery staple"))),
-        Fixture(name: "3f0c9b1/rotation", encryption: .testing(keyByte: 2), notes: [.rotationUnfinished]),
+        Fixture(name: "3f0c9b1/rotation", encryption: .testing(keyByte: 2), notes: [.rotationUnfinished(plainBytes: 0)]),
     ]
 
     /// The stored content of one resource in a fixture.
@@ -116,7 +116,7 @@ import Testing
         let list = ResourceKey(normalized: "http://media.example/list.m3u8")
         let states = Dictionary(uniqueKeysWithValues: try store.downloads().map { ($0.key, $0.members["state"]) })
         #expect(states == [list: "complete", Self.later: "paused"])
-        #expect(try store.downloadParts() == [list: [ResourceKey(normalized: "http://media.example/dated.m4a")]])
+        #expect(try store.downloadKeys() == [list: [ResourceKey(normalized: "http://media.example/dated.m4a")], Self.later: []])
     }
 
     @Test(arguments: fixtures)

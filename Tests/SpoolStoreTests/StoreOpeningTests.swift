@@ -211,17 +211,16 @@ import Testing
         try store.close()
     }
 
-    @Test func `a purged data file leaves a resource without bytes`() throws {
+    @Test func `a resource whose data file was purged is no longer stored`() throws {
         try storeAndClose()
         for path in try disk.dataFiles() { try POSIXFileSystem().unlink(path) }
         let store = try disk.open()
-        let found = try #require(try store.lookup(film.key))
-        #expect(found.spans == ByteRangeSet())
-        #expect(found.representation == film.representation)
+        #expect(try store.lookup(film.key) == nil)
         #expect(try store.totalSizeBytes() == 0)
+        #expect(try store.count() == 0)
         #expect(disk.log.notes == [.dataFileMissing(film.key)])
-        // The resource continues with the same generation, in a new file.
-        let file = try film.store([10..<20], of: found.generation, in: store)
+        // The resource begins anew.
+        let file = try film.store([10..<20], of: store.makeGeneration(), in: store)
         #expect(try store.lookup(film.key)?.spans == .of(10..<20))
         try store.close()
         withExtendedLifetime(file) {}

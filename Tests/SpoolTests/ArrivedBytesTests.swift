@@ -2,6 +2,7 @@
 import Spool
 import SpoolCore
 import SpoolOrigin
+import SpoolStore
 import SpoolSystem
 import SpoolTestSupport
 import SpoolTesting
@@ -53,6 +54,30 @@ struct ArrivedBytesTests {
         #expect(lost < 1000)
         #expect(stored == ByteRangeSet([ByteRange(lower: 0, upper: Self.sentBytes)]))
         #expect(requests == ["bytes=0-", "bytes=\(Self.sentBytes)-"])
+    }
+
+    @Test func `bytes that arrived before the cache closes are stored`() async throws {
+        let resource = VirtualResource(url: "/film.mp4", seed: 7, length: Self.length)
+        let origin = try RawOrigin([resource]) { _, _ in .stall(afterBytes: Self.sentBytes, .correct) }
+        defer { origin.stop() }
+        var options = CurlTransportOptions()
+        options.stopTime = .seconds(300)
+        let url = origin.url(resource.url), directory = try ScratchDirectory()
+        func openStore() throws -> SQLiteStore {
+            try SQLiteStore(directory: directory.path, fileSystem: POSIXFileSystem(), random: SystemRandom())
+        }
+        // The clock stands still, so no time ends the fetch.
+        let world = try EngineWorld([resource], store: openStore(), time: ManualTime(), transport: CurlTransport(options: options)) {
+            $0.fetching.readAheadBytes = 65_536
+        }
+        let key = try world.cache.key(for: url), reader = try world.cache.reader(for: url)
+        #expect(try await reader.read(at: 0, count: 4096).count == 4096)
+        while origin.log.handedOver(url).bytes < Self.sentBytes { await Task.yield() }
+        await world.cache.close()
+        let store = try openStore()
+        #expect(try store.lookup(key)?.spans == ByteRangeSet([ByteRange(lower: 0, upper: Self.sentBytes)]))
+        #expect(world.cache.statistics.lostBytes < 1000)
+        try store.close()
     }
 
     @Test func `bytes that arrived take no room from others`() async throws {

@@ -28,6 +28,19 @@ import Testing
         #expect(list[key("a")]?.state == .complete)
     }
 
+    @Test func `a list has a bound, and a full one refuses a further entry and keeps the others`() {
+        var list = DownloadList()
+        let count = StoredDownload.maximumCount
+        for number in 0..<count { #expect(list.add(key("\(number)"), url: key("\(number)").string, group: "", priority: 0) == true) }
+        #expect(list.add(key("one more"), url: key("one more").string, group: "", priority: 0) == false)
+        #expect(list[key("one more")] == nil && list.downloads.count == count)
+        #expect(list.add(key("7"), url: key("7").string, group: "g", priority: 1) == true)
+        #expect(list[key("7")]?.group == "g")
+        list.remove(key("0"))
+        #expect(list.add(key("one more"), url: key("one more").string, group: "", priority: 0) == true)
+        #expect(list.downloads.last?.key == key("one more"))
+    }
+
     @Test func `the speed of a download follows the bytes of the last seconds, and names the remaining time`() {
         var list = list("a")
         _ = list.turn(now: Self.start)

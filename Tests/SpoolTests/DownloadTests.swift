@@ -222,6 +222,28 @@ import Testing
         await world.cache.close()
     }
 
+    @Test func `a download with other bytes than its SHA-256 fails, and its bytes go`() async throws {
+        let world = try EngineWorld([film, song], store: openStore())
+        let digest = world.expected(film, 0..<film.length).withUnsafeBytes { SHA256Digest.of($0) }
+        let details = DownloadDetails(sha256: digest)
+        // A part of the bytes is stored before.
+        try await world.cache.preload(film.url, .bytes(1 << 20)).result()
+        for resource in [film, song] { try await world.cache.downloads.add(resource.url, details: details) }
+        try await world.cache.downloads.start()
+        try await download(film, in: world) { $0 == .complete }
+        let failed = try await download(song, in: world) { if case .failed = $0 { true } else { false } }
+        #expect(failed.state.reason?.contains("must be \(digest.hexadecimal)") == true && failed.details == details)
+        #expect(try await world.cache.status(of: song.url)?.stored.isEmpty != false)
+        let error = await #expect(throws: CacheError.self) {
+            try await world.cache.downloads.add(film.url, details: DownloadDetails(sha256: [1, 2]))
+        }
+        #expect(error?.code == .configuration)
+        await world.cache.close()
+        let next = try EngineWorld([film, song], store: openStore())
+        #expect(try await next.cache.downloads.list().map(\.details) == [details, details])
+        await next.cache.close()
+    }
+
     @Test func `a download that is removed while it runs does not come back`() async throws {
         let world = try EngineWorld([film, song], store: openStore(), script: { _, _ in .stall(afterBytes: 100_000, .correct) })
         try await world.cache.downloads.start()
@@ -236,6 +258,30 @@ import Testing
         let next = try EngineWorld([film, song], store: openStore())
         #expect(try await next.cache.downloads.list().isEmpty)
         await next.cache.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `what fetches ahead waits while the store is suspended, and no byte comes twice`(isListed: Bool) async throws {
+        let world = try EngineWorld([film], store: openStore(), script: { _, _ in .slow(bytesPerSecond: 2 << 20) })
+        var preload: Preload?
+        if isListed {
+            try await world.cache.downloads.add(film.url)
+            try await world.cache.downloads.start()
+        } else {
+            preload = try world.cache.preload(film.url, .whole)
+        }
+        _ = try await world.status(of: film) { !$0.stored.isEmpty }
+        try await world.cache.suspend()
+        // The store is suspended, so no fetch runs. A new preload waits as well.
+        let later = try world.cache.preload(film.url, .bytes(1000))
+        #expect(world.cache.liveStatuses.allSatisfy { $0.readers == 0 })
+        try await world.cache.resume()
+        try await later.result()
+        if isListed { try await download(film, in: world) { $0 == .complete } }
+        try await preload?.result()
+        #expect(world.cache.statistics.fetchedBytes == film.length)
+        #expect(try await world.cache.status(of: film.url)?.isComplete == true)
+        await world.cache.close()
     }
 
     @Test func `an entry that another process adds while this one is suspended is found and runs`() async throws {

@@ -14,12 +14,14 @@ import Testing
         url: "http://origin.test/a-private-film-with-a-name.mp4?token=of-more-than-16-bytes", seed: 7, length: 3 * 1_048_576 + 1_000)
     private let disk = MemoryDisk()
 
-    private func openWorld(_ algorithm: CipherAlgorithm = .chaCha20Poly1305) throws -> EngineWorld {
+    private func openWorld(
+        _ algorithm: CipherAlgorithm = .chaCha20Poly1305, configuration change: (inout Configuration) -> Void = { _ in }
+    ) throws -> EngineWorld {
         var options = SQLiteStore.Options()
         options.usesFileSystemForIndex = true
         options.encryption = EncryptionOptions(keyProvider: .key(try #require(EncryptionKey(bytes: [UInt8](1...32)))), algorithm: algorithm)
         let store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: SystemRandom(), options: options)
-        return try EngineWorld([film], store: store)
+        return try EngineWorld([film], store: store, configuration: change)
     }
 
     private func storeFilm() async throws {
@@ -91,6 +93,29 @@ import Testing
         let damaged = world.events.all.compactMap { if case .damageFound(_, let bytes) = $0 { bytes } else { nil } }
         #expect(damaged == [Self.block, Self.block])
         #expect(world.cache.statistics.fetchedBytes == 2 * Self.block)
+        await world.cache.close()
+        let next = try openWorld()
+        #expect(try await next.cache.reader(for: film.url, options: ReadOptions(mode: .onlyStored)).bytes() == all)
+        await next.cache.close()
+    }
+
+    @Test func `bytes that are fetched again while the index is busy stay stored`() async throws {
+        try await storeFilm()
+        let path = try #require(try files(below: "/cache/data").first)
+        // Damage makes both blocks gaps, one after the other.
+        for block in [0, 2 * Self.block] { try disk.damage(path, at: block + 5) }
+        let hold = IndexHold()
+        let world = try openWorld { $0.events.append(hold) }
+        let reader = try world.cache.reader(for: film.url)
+        let count = Int(Self.block)
+        #expect(try await reader.read(at: 0, count: count) == Array(all.prefix(count)))
+        try await eventually("the first block was committed") { hold.isReached }
+        #expect(try await reader.read(at: 2 * Self.block, count: count) == Array(all[2 * count..<3 * count]))
+        try await eventually("both fetches ended") {
+            world.events.all.count { if case .fetchEnded = $0 { true } else { false } } == 2
+        }
+        await world.dataLanesAreDone()
+        hold.release()
         await world.cache.close()
         let next = try openWorld()
         #expect(try await next.cache.reader(for: film.url, options: ReadOptions(mode: .onlyStored)).bytes() == all)
@@ -190,4 +215,21 @@ import Testing
             Result { () throws(SystemError) in try file.write(buffer, at: offset) }
         }.get()
     }
+}
+
+/// Holds the index lane at each commit of fetched bytes until it is released, or for a number of
+/// looks: a write may have to wait for the lane.
+private final class IndexHold: EventSink {
+    private static let looks = 1_000_000
+    private let state = Locked((isReached: false, isReleased: false))
+
+    var isReached: Bool { state.withLock { $0.isReached } }
+
+    func record(_ event: CacheEvent) {
+        guard case .bytesCommitted(_, let bytes) = event, bytes > 0 else { return }
+        state.withLock { $0.isReached = true }
+        for _ in 0..<Self.looks where !state.withLock({ $0.isReleased }) { sched_yield() }
+    }
+
+    func release() { state.withLock { $0.isReleased = true } }
 }

@@ -37,14 +37,4 @@ import Testing
         #expect(world.passes == [])
         await world.cache.close()
     }
-
-    @Test func `the store keeps a bounded number of resources without bytes`() async throws {
-        let store = try Self.storeWithEmpty(6_000)
-        let world = try EngineWorld([song], store: store)
-        // A request for headers only.
-        _ = try await world.cache.reader(for: song.url).contentInformation()
-        try await eventually("the oldest resources were evicted") { try await world.cache.count() <= 4_097 }
-        #expect(try await world.cache.status(of: world.key(song)) != nil)
-        await world.cache.close()
-    }
 }

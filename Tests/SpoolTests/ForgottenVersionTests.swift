@@ -30,6 +30,22 @@ import Testing
         await world.cache.close()
     }
 
+    @Test func `a version leaves the store with the head of another one, and no later`() async throws {
+        let song = VirtualResource(url: "http://origin.test/song.mp3", seed: 5, length: 1 << 20)
+        let isStopped = Locked(false)
+        let world = try EngineWorld(
+            [song], script: { _, _ in isStopped.withLock { $0 } ? .stall(afterBytes: 0, .correct) : .correct })
+        try await world.play(song)
+        #expect(try await world.cache.count() == 1)
+        world.origin.serve(song.version(seed: 90))
+        isStopped.withLock { $0 = true }
+        let reader = try world.cache.reader(for: song.url, options: ReadOptions(mode: .reload))
+        _ = try await reader.contentInformation()
+        #expect(try await world.cache.count() == 0)
+        reader.cancel()
+        await world.cache.close()
+    }
+
     /// The path of the only data file.
     private func dataFile(_ disk: MemoryDisk) throws -> String {
         var path = "/cache/data"

@@ -6,7 +6,7 @@ import SpoolTestSupport
 import SpoolTesting
 import Testing
 
-/// A cache that changes the key of its store while the store is in use.
+/// A cache that changes the key of its store, or encrypts it, while the store is in use.
 @Suite(.timeLimit(.minutes(20))) struct KeyRotationCacheTests {
     private static let films = (1...3).map { number in
         VirtualResource(url: "http://origin.test/film-\(number).mp4", seed: UInt64(number), length: Int64(number) * 1_500_000 + 7)
@@ -17,10 +17,10 @@ import Testing
         try #require(EncryptionKey(bytes: [UInt8](repeating: byte, count: EncryptionKey.byteCount)))
     }
 
-    private func openWorld(_ keyByte: UInt8, on disk: MemoryDisk) throws -> EngineWorld {
+    private func openWorld(_ keyByte: UInt8?, on disk: MemoryDisk) throws -> EngineWorld {
         var options = SQLiteStore.Options()
         options.usesFileSystemForIndex = true
-        options.encryption = EncryptionOptions(keyProvider: .key(try key(keyByte)))
+        options.encryption = try keyByte.map { EncryptionOptions(keyProvider: .key(try key($0))) }
         let store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: SystemRandom(), options: options)
         return try EngineWorld(Self.films, store: store)
     }
@@ -134,7 +134,33 @@ import Testing
         try await expectEverything(2, on: disk)
     }
 
-    @Test func `rotating the key of an unencrypted cache fails with a key error`() async throws {
+    @Test func `a plain cache is encrypted in use, after its readers and files are released`() async throws {
+        let world = try openWorld(nil, on: disk)
+        for film in Self.films { try await world.play(film) }
+        let reader = try world.cache.reader(for: Self.films[1].url)
+        #expect(try await reader.read(at: 0, count: 100_000) == world.expected(Self.films[1], 0..<100_000))
+        var file = try await world.cache.completeFile(for: Self.films[2].url)
+        let path = try #require(file?.path)
+        let progress = Locked<[KeyRotationProgress]>([])
+        async let encryption: Void = world.cache.rotateKey(to: .key(try key(2))) { step in progress.withLock { $0.append(step) } }
+        try await eventually("the encryption waits for the reader and the file") {
+            progress.withLock { $0.contains { $0.waitingResources == 2 && $0.resealedResources == 1 } }
+        }
+        #expect(try disk.status(path) != nil, "a player has the path of the file")
+        #expect(try await world.cache.completeFile(for: Self.films[0].url) == nil)
+        for film in Self.films { #expect(try await world.cache.reader(for: film.url).bytes() == world.expected(film, 0..<film.length)) }
+        #expect(try await reader.read(at: 100_000, count: 400_000) == world.expected(Self.films[1], 100_000..<500_000))
+        reader.cancel()
+        file = nil
+        try await encryption
+        #expect(try disk.status(path) == nil)
+        #expect(world.origin.log.entries.count == 3)
+        await world.cache.close()
+        #expect(throws: StoreError.key(.missing)) { try openWorld(nil, on: disk.crash()) }
+        try await expectEverything(2, on: disk)
+    }
+
+    @Test func `a cache over an own store takes no key`() async throws {
         let world = try EngineWorld(Self.films)
         let failure = await #expect(throws: CacheError.self) { try await world.cache.rotateKey(to: .key(try key(2))) }
         #expect(failure?.code == .key)

@@ -24,11 +24,14 @@ import Testing
         }
     }
 
-    /// Plays one song and requests another that the origin lacks, with a log of this level.
-    private func lines(at level: LogLevel) async throws -> (lines: Lines, error: CacheError?) {
+    /// Reads URLs in turn with a log of this level: by default a song, and one that the origin lacks.
+    ///
+    /// - Returns: The lines, and the last error.
+    private func lines(at level: LogLevel, _ urls: [String] = [song.url, missing]) async throws -> (lines: Lines, error: CacheError?) {
         let lane = DiskLane(name: "origin")
         let origin = ScriptedOrigin([Self.song], mailbox: lane, time: SystemTime(), random: SystemRandom()) { request, _ in
-            request.url.contains("missing") ? .status(404, body: Array("no such song".utf8)) : .correct
+            if request.url.contains("broken") { return .status(500) }
+            return request.url.contains("missing") ? .status(404, body: Array("no such song".utf8)) : .correct
         }
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("spool-log-\(UUID().uuidString)")
         let lines = Lines(level: level)
@@ -39,10 +42,9 @@ import Testing
         configuration.events = [lines]
         let cache = try MediaCache(configuration: configuration)
         var failure: CacheError?
-        do {
-            _ = try await cache.reader(for: Self.song.url).bytes()
-            _ = try await cache.reader(for: Self.missing).bytes()
-        } catch let error as CacheError { failure = error }
+        for url in urls {
+            do { _ = try await cache.reader(for: url).bytes() } catch let error as CacheError { failure = error }
+        }
         await cache.close()
         lane.shutdown()
         try FileManager.default.removeItem(at: directory)
@@ -56,8 +58,17 @@ import Testing
         #expect(measured.contains { $0.contains("song.mp3") && $0.contains("300000 bytes received, first byte after") })
     }
 
+    @Test func `an origin that fails is one warning, and one notice when it answers again`() async throws {
+        let broken = (1...3).map { "http://cdn.test/broken\($0).mp3" }
+        let (lines, error) = try await lines(at: .notice, broken + [Self.song.url, Self.missing] + broken)
+        #expect(error?.code == .originStatus)
+        let fails = "http://cdn.test fails: the origin answered 500; its further failures are logged at debug"
+        let found = lines.lines.withLock { $0.map { "\($0.level): \($0.text)" } }
+        #expect(found == ["warning: \(fails)", "notice: http://cdn.test answers again", "warning: \(fails)"])
+    }
+
     @Test func `an origin's refusal reads as a sentence in log, event and alert`() async throws {
-        let (lines, error) = try await lines(at: .info)
+        let (lines, error) = try await lines(at: .debug)
         let texts = lines.lines.withLock { $0.map(\.text) }
         #expect(texts.contains("fetch of http://cdn.test/missing.mp3 brought 0 bytes: the origin answered 404"), "\(texts)")
         #expect(lines.reasons.withLock { $0 } == ["the origin answered 404"])
@@ -106,8 +117,7 @@ import Testing
     func `a log gets no line below its level`(level: LogLevel) async throws {
         let lines = try await lines(at: level).lines.lines.withLock { $0 }
         #expect(lines.allSatisfy { $0.level >= level }, "\(lines)")
-        #expect(lines.isEmpty == (level > .info), "a 404 is worth a line at info")
-        #expect(lines.contains { $0.level == .debug } == (level <= .debug), "the start of a fetch is worth one at debug")
+        #expect(lines.isEmpty == (level > .debug), "a 404 and the start of a fetch are worth a line at debug")
         #expect(lines.contains { $0.level == .trace } == (level == .trace), "a reader that joins is worth one at trace")
     }
 }

@@ -1,5 +1,7 @@
 import Spool
 import SpoolCore
+import SpoolStore
+import SpoolSystem
 import SpoolTesting
 import Testing
 
@@ -44,6 +46,26 @@ import Testing
         do { _ = try world.cache.temporaryPin(keys[3]) }
         for song in songs.prefix(3) { try await world.play(song) }
         #expect(try await isComplete(songs[3], in: world))
+        await world.cache.close()
+    }
+
+    @Test func `the sizes are those of downloads, of pins and of the rest, each byte once`() async throws {
+        var options = SQLiteStore.Options()
+        options.usesFileSystemForIndex = true
+        let store = try SQLiteStore(directory: "/cache", fileSystem: MemoryDisk(), random: SeededRandom(seed: 1), options: options)
+        let world = try EngineWorld(songs, store: store)
+        let empty = try await world.cache.storedSizes()
+        #expect(empty.downloadedBytes == 0 && empty.pinnedBytes == 0 && empty.streamedBytes == 0)
+        for song in songs { try await world.play(song) }
+        try await world.cache.pin(world.key(songs[0]))
+        // A download that is pinned as well is a download.
+        try await world.cache.pin(world.key(songs[1]))
+        try await world.cache.downloads.add(songs[1].url)
+        let sizes = try await world.cache.storedSizes()
+        #expect(sizes.downloadedBytes >= 3 << 20 && sizes.downloadedBytes < 4 << 20)
+        #expect(sizes.pinnedBytes >= 3 << 20 && sizes.pinnedBytes < 4 << 20)
+        #expect(try await sizes.downloadedBytes + sizes.pinnedBytes + sizes.streamedBytes == world.cache.totalSizeBytes())
+        #expect(sizes.streamedBytes >= 6 << 20)
         await world.cache.close()
     }
 

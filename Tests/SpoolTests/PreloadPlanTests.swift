@@ -75,6 +75,15 @@ import Testing
         #expect(plan.bytesReason?.isEmpty == false)
     }
 
+    @Test(arguments: [(5, Int64(30)), (0, 2), (-5, 2), (.max, 86_400)] as [(Int, Int64)])
+    func `a segment of a file is six seconds`(count: Int, mebibytes: Int64) {
+        var plan = PreloadPlan(.segments(count), length: ByteRange.maximumOffset)
+        guard case .read(let first, isExamined: true) = plan.next() else { return }
+        plan.received([UInt8](repeating: 7, count: Int(first.count)), at: 0)
+        _ = plan.next()
+        #expect(plan.planned?.upperBound == mebibytes << 20)
+    }
+
     /// The same range came again and again.
     @Test func `a resource that ends before its length is not examined again`() {
         var plan = PreloadPlan(.seconds(5), length: 100 << 20)

@@ -133,7 +133,7 @@ import Testing
     @Test func `the calls of a cache take the manifest of a presentation for the whole`() async throws {
         let world = try world()
         #expect(try await !world.cache.isComplete(Self.film))
-        for try await _ in world.cache.presentations.download(Self.film, selection: Self.lowVariant) {}
+        try await Preload.presentation(in: world.cache, Self.film, Self.lowVariant).result()
         try await eventually("every part is in the index") { try await stored(world) == Self.low }
         #expect(try await world.cache.isComplete(Self.film))
         #expect(try await world.cache.pin(Self.film))
@@ -161,6 +161,22 @@ import Testing
         #expect(askedParts(world).sorted() == ["low-init.mp4", "low5.m4s", "low6.m4s"])
         try await world.cache.preload(Self.base + "low.m3u8", .seconds(4, from: 1000)).result()
         #expect(askedParts(world).sorted() == ["low-init.mp4", "low5.m4s", "low6.m4s", "low8.m4s"])
+        await world.cache.close()
+    }
+
+    @Test func `a presentation waits while the store is suspended, and goes on with its parts`() async throws {
+        let isBack = Locked(false)
+        let world = try world { name in name == "low5.m4s" && !isBack.withLock { $0 } ? .silence : nil }
+        try await world.cache.downloads.add(Self.film, selection: Self.lowVariant)
+        try await world.cache.downloads.start()
+        try await eventually("a part that does not come") { asked(world).contains("low5.m4s") }
+        try await world.cache.suspend()
+        let before = asked(world).count
+        isBack.withLock { $0 = true }
+        #expect(world.cache.liveStatuses.allSatisfy { $0.readers == 0 } && asked(world).count == before)
+        try await world.cache.resume()
+        try await download(in: world) { $0 == .complete }
+        #expect(try await stored(world) == Self.low)
         await world.cache.close()
     }
 

@@ -53,11 +53,15 @@ import Testing
             configuration: { $0.readsDASH = readsDASH },
             script: { request, _ in
                 let name = String(request.url.dropFirst(Self.base.count))
-                if let answer = script?(name) { return answer }
-                let (type, body) =
-                    Self.texts[name].map { ($0.type, Array($0.text.utf8)) } ?? ("video/mp4", [UInt8](repeating: 7, count: 1000))
-                return .status(200, fields: ["Content-Type": type, "ETag": "\"1\"", "Content-Length": "\(body.count)"], body: body)
+                return script?(name) ?? Self.answer(to: request.url)
             })
+    }
+
+    private static func answer(to url: String) -> OriginBehaviour {
+        let (type, body) =
+            texts[String(url.dropFirst(base.count))].map { ($0.type, Array($0.text.utf8)) }
+            ?? ("video/mp4", [UInt8](repeating: 7, count: 1000))
+        return .status(200, fields: ["Content-Type": type, "ETag": "\"1\"", "Content-Length": "\(body.count)"], body: body)
     }
 
     /// The names of the stored resources.
@@ -92,6 +96,41 @@ import Testing
         try await world.cache.preload(Self.base + "master.m3u8", .seconds(4), variant: .height(720)).result()
         let names = try await stored(world)
         #expect(names.contains("high1.m4s") && !names.contains("high2.m4s") && !names.contains("mid1.m4s"))
+        await world.cache.close()
+    }
+
+    @Test func `segments are that many of each rendition from a time on, with keys and sections`() async throws {
+        let world = try world()
+        try await world.cache.preload(Self.base + "master.m3u8", .segments(2, from: 9)).result()
+        let parts = ["mid", "sound", "text"].flatMap { ["\($0).m3u8", "\($0)-init.mp4", "\($0)3.m4s", "\($0)4.m4s"] }
+        #expect(try await stored(world) == Set(parts + ["master.m3u8", "mid.key"]))
+        await world.cache.close()
+    }
+
+    @Test(arguments: [(0, 0), (3, 3), (Int.max, 10), (-1, 0)])
+    func `a number of segments ends with the presentation`(count: Int, expected: Int) async throws {
+        let world = try world()
+        try await world.cache.preload(Self.base + "film.mpd", .segments(count)).result()
+        #expect(try await stored(world).filter { $0.hasSuffix(".m4s") }.count == expected)
+        await world.cache.close()
+    }
+
+    @Test func `the app's closure chooses the variant, and leaves the choice to the quality without an answer`() async throws {
+        let seen = Locked<[Int64]>([])
+        let world = try EngineWorld(
+            [],
+            configuration: { configuration in
+                configuration.fetching.chooseVariant = { variants in
+                    seen.withLock { $0 = variants.map(\.bandwidth) }
+                    // An index that does not exist chooses nothing.
+                    return variants.firstIndex { $0.height == 720 } ?? 7
+                }
+            }, script: { request, _ in Self.answer(to: request.url) })
+        try await world.cache.preload(Self.base + "master.m3u8", .segments(1), variant: .worst).result()
+        #expect(seen.withLock { $0 } == [800_000, 3_000_000])
+        #expect(try await stored(world).contains("high1.m4s"))
+        try await world.cache.preload(Self.base + "mid.m3u8", .segments(1)).result()
+        #expect(try await stored(world).contains("mid1.m4s"))
         await world.cache.close()
     }
 
@@ -145,9 +184,10 @@ import Testing
     /// Downloads the presentation of this name, and returns the last progress.
     @discardableResult
     private func download(_ name: String, in world: EngineWorld) async throws -> PreloadProgress? {
+        let preload = try Preload.presentation(in: world.cache, Self.base + name, PresentationSelection())
         var last: PreloadProgress?
-        let download = world.cache.presentations.download(Self.base + name, selection: PresentationSelection())
-        for try await progress in download { last = progress }
+        for await progress in preload.progress { last = progress }
+        try await preload.result()
         return last
     }
 
@@ -229,7 +269,7 @@ import Testing
         let error = await #expect(throws: CacheError.self) { try await world.cache.preload(base + name, .whole).result() }
         #expect(error?.code == .unsupportedURL && error?.message.contains("--allow-private origin.example") == true)
         let download = await #expect(throws: CacheError.self) {
-            for try await _ in world.cache.presentations.download(base + name, selection: PresentationSelection()) {}
+            try await Preload.presentation(in: world.cache, base + name, PresentationSelection()).result()
         }
         #expect(download?.message.contains("--allow-private origin.example") == true)
         #expect(world.origin.log.entries.allSatisfy { $0.request.url.hasPrefix(base) })

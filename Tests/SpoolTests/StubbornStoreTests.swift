@@ -5,13 +5,17 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
-/// A store in memory that fails once to return its size, after it was asked for eviction
-/// candidates.
+/// A store in memory that refuses what a test chooses. When it is armed, it fails once to return its
+/// size, after it was asked for eviction candidates.
 private final class StubbornStore: ResourceStore {
     private let base = MemoryStore()
     private let isArmed = Locked(false)
     /// The number of failures.
     let failures = Locked(0)
+    /// Whether the store refuses changes of the list of downloads.
+    let refusesDownloads = Locked(false)
+    /// How often whole entries of the list of downloads were read.
+    let readsOfDownloads = Locked(0)
 
     func arm() { isArmed.withLock { $0 = true } }
 
@@ -25,10 +29,12 @@ private final class StubbornStore: ResourceStore {
         return try base.totalSizeBytes()
     }
 
-    func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
+    func evictionCandidates(
+        after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
+    ) throws(StoreError) -> [EvictionCandidate] {
         // The eviction of a candidate follows, and begins with a look at the size.
         if isArmed.withLock({ $0 }) { failures.withLock { if $0 == 0 { $0 = -1 } } }
-        return try base.evictionCandidates(after: last, limit: limit)
+        return try base.evictionCandidates(after: last, largerThan: bytes, limit: limit)
     }
 
     var isWritable: Bool { base.isWritable }
@@ -46,8 +52,15 @@ private final class StubbornStore: ResourceStore {
     func beginDurablePoint() throws(StoreError) -> DurablePoint? { try base.beginDurablePoint() }
     func finish(_ point: DurablePoint) -> DurablePointOutcome { base.finish(point) }
     func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) { try base.touch(accesses) }
-    func downloads() throws(StoreError) -> [StoredDownload] { try base.downloads() }
-    func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) { try base.setDownload(key, entry) }
+    func downloads() throws(StoreError) -> [StoredDownload] {
+        readsOfDownloads.withLock { $0 += 1 }
+        return try base.downloads()
+    }
+    func downloadKeys() throws(StoreError) -> [ResourceKey: [ResourceKey]] { try base.downloadKeys() }
+    func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
+        if refusesDownloads.withLock({ $0 }) { throw .full }
+        try base.setDownload(key, entry)
+    }
     func downloadBytes() throws(StoreError) -> Int64 { try base.downloadBytes() }
     func history() throws(StoreError) -> String? { try base.history() }
     func setHistory(_ text: String) throws(StoreError) { try base.setHistory(text) }
@@ -66,7 +79,7 @@ private final class StubbornStore: ResourceStore {
     func close() throws(StoreError) { try base.close() }
 }
 
-@Suite(.timeLimit(.minutes(20))) struct `An eviction that fails` {
+@Suite(.timeLimit(.minutes(20))) struct `A store that fails` {
     @Test func `a failed eviction keeps no reader waiting for the blocks that it selected`() async throws {
         let songs = (0..<2).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 3 << 20) }
         let store = StubbornStore()
@@ -79,6 +92,36 @@ private final class StubbornStore: ResourceStore {
         #expect(try await world.cache.reader(for: songs[1].url).bytes() == world.expected(songs[1], 0..<songs[1].length))
         #expect(store.failures.withLock { $0 } == 1)
         #expect(try await reader.bytes() == world.expected(songs[0], 0..<songs[0].length))
+        await world.cache.close()
+    }
+
+    @Test func `an opened cache spares its downloads, and reads their entries when the list is first used`() async throws {
+        let song = VirtualResource(url: "http://origin.test/song.mp3", seed: 1, length: 40_000)
+        let store = StubbornStore()
+        let key = ResourceKey(normalized: song.url)
+        try store.setDownload(key, StoredDownload(key: key, members: ["url": song.url, "state": "paused"]))
+        let world = try EngineWorld([song], store: store)
+        try await world.play(song)
+        try await world.cache.clear()
+        #expect(try await world.cache.isComplete(song.url), "a download stays")
+        #expect(store.readsOfDownloads.withLock { $0 } == 0)
+        #expect(try await world.cache.downloads.list().map(\.url) == [song.url])
+        #expect(store.readsOfDownloads.withLock { $0 } == 1)
+        await world.cache.close()
+    }
+
+    @Test func `an entry that the store refuses is an error and no entry, and the others stay`() async throws {
+        let songs = (0..<2).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 40_000) }
+        let store = StubbornStore()
+        let world = try EngineWorld(songs, store: store)
+        try await world.cache.downloads.add(songs[0].url)
+        store.refusesDownloads.withLock { $0 = true }
+        let error = await #expect(throws: CacheError.self) { try await world.cache.downloads.add(songs[1].url) }
+        #expect(error?.code == .store, "\(error?.message ?? "")")
+        #expect(try await world.cache.downloads.list().map(\.url) == [songs[0].url])
+        store.refusesDownloads.withLock { $0 = false }
+        try await world.cache.downloads.add(songs[1].url)
+        #expect(try await world.cache.downloads.list().map(\.url) == songs.map(\.url))
         await world.cache.close()
     }
 }

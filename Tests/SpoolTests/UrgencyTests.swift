@@ -3,6 +3,7 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 import SpoolTestSupport
+import SpoolTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct UrgencyTests {

@@ -38,7 +38,7 @@ open class AVAsset: NSObject, NSCopying, AVAsynchronousKeyValueLoading {
 public protocol AVAsynchronousKeyValueLoading: NSObjectProtocol {}
 
 extension AVAsynchronousKeyValueLoading {
-    /// Returns the value of a property. The double has the duration only.
+    /// Returns the value of a property. The double has two.
     public func load<Value>(_ property: AVAsyncProperty<Self, Value>) async throws -> Value { property.value(self) }
 }
 
@@ -64,4 +64,7 @@ extension AVPartialAsyncProperty where Root: AVAsset {
     public static var duration: AVAsyncProperty<Root, CMTime> {
         AVAsyncProperty<Root, CMTime> { asset in asset.simulatedDuration.withLock { $0 } }
     }
+
+    /// Whether the asset plays. In the double, each asset does.
+    public static var isPlayable: AVAsyncProperty<Root, Bool> { AVAsyncProperty<Root, Bool> { _ in true } }
 }

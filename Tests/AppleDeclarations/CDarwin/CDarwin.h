@@ -226,6 +226,7 @@ struct sockaddr_in6 {
     uint8_t sin6_len; sa_family_t sin6_family; in_port_t sin6_port; uint32_t sin6_flowinfo; struct in6_addr sin6_addr;
     uint32_t sin6_scope_id;
 };
+struct sockaddr_un { uint8_t sun_len; sa_family_t sun_family; char sun_path[104]; };
 struct sockaddr_storage { uint8_t ss_len; sa_family_t ss_family; char __ss_pad1[6]; int64_t __ss_align; char __ss_pad2[112]; };
 struct linger { int l_onoff; int l_linger; };
 struct ifaddrs {
@@ -245,6 +246,8 @@ int bind(int, const struct sockaddr *_Null_unspecified, socklen_t);
 int listen(int, int);
 int accept(int, struct sockaddr *_Null_unspecified, socklen_t *_Null_unspecified);
 int connect(int, const struct sockaddr *_Null_unspecified, socklen_t);
+ssize_t sendto(
+    int, const void *_Null_unspecified, size_t, int, const struct sockaddr *_Null_unspecified, socklen_t);
 int shutdown(int, int);
 ssize_t send(int, const void *_Null_unspecified, size_t, int);
 ssize_t recv(int, void *_Null_unspecified, size_t, int);

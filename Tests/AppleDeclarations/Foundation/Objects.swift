@@ -73,6 +73,7 @@ open class ProcessInfo: NSObject, @unchecked Sendable {
     open var isLowPowerModeEnabled: Bool { false }
     open var thermalState: ThermalState { .nominal }
     open var operatingSystemVersionString: String { "" }
+    open var operatingSystemVersion: OperatingSystemVersion { fatalError("declaration") }
     public class var thermalStateDidChangeNotification: Notification.Name { Notification.Name("") }
 }
 extension Notification.Name {

@@ -65,6 +65,24 @@ public struct Date: Hashable, Comparable, Sendable {
     public static func < (a: Date, b: Date) -> Bool { false }
 }
 
+public struct OperatingSystemVersion: Sendable {
+    public init() { fatalError("declaration") }
+    public var majorVersion: Int
+    public var minorVersion: Int
+    public var patchVersion: Int
+}
+
+public struct Locale: Hashable, Sendable {
+    public struct LanguageCode: Hashable, Sendable { public var identifier: String { "" } }
+    public struct Region: Hashable, Sendable { public var identifier: String { "" } }
+    public struct Language: Hashable, Sendable { public var languageCode: LanguageCode? { nil } }
+    public static var current: Locale { fatalError("declaration") }
+    @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+    public var language: Language { fatalError("declaration") }
+    @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+    public var region: Region? { nil }
+}
+
 public struct UUID: Hashable, Sendable {
     public init() {}
     public init(uuid: (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8)) {}

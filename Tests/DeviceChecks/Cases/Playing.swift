@@ -9,13 +9,13 @@ import SpoolTesting
 /// Stalls, queues, and what a play costs.
 extension DeviceCase {
     /// Starts a film at 1.5 that runs out of bytes in its middle, and waits for the stall.
-    @MainActor private static func stalled(_ bench: Bench, rate: Float = 1.5, _ handling: StallHandling = .observer) async throws
+    @MainActor private static func stalled(_ bench: Bench, rate: Float = 1.5, _ handling: StallHandling = .controller) async throws
         -> Playback
     {
         let length = try bench.samples.sample(.film).length
         let url = try bench.serve(.film, .stall(afterBytes: length / 2, .correct))
         let play = try bench.open(url)
-        play.observer?.stallHandling = handling
+        play.controller?.stallHandling = handling
         try await play.start(rate: rate)
         try await play.stallsOrEnds()
         return play
@@ -48,7 +48,7 @@ extension DeviceCase {
             let pause = play.reasons.dropFirst(before.count)
             let requested = AVPlayer.RateDidChangeReason.setRateCalled.rawValue
             try bench.expect(pause.contains(requested), "a pause had the reasons \(Array(pause))")
-            // One change is that of the start. The observer's own changes follow the stall.
+            // One change is that of the start. The controller's own changes follow the stall.
             bench.numbers["requests before the pause"] = Double(before.filter { $0 == requested }.count)
             guard Bench.isReal, !bench.withSpool else { return }
             try bench.expect(before.filter { $0 == requested }.count <= 1, "the stall had a reason of a pause: \(before)")
@@ -86,7 +86,7 @@ extension DeviceCase {
             try await play.start()
             try await bench.until("three ends") { play.ends == 3 }
         },
-        DeviceCase("Q2", "insertions and removals are seen by the observer, whoever makes them", decides: ["P8"], comparesPlain: false) {
+        DeviceCase("Q2", "insertions and removals are seen by the controller, whoever makes them", decides: ["P8"], comparesPlain: false) {
             bench in
             let items = try (0..<3).map { try bench.item(bench.serve(.wav, as: "/\($0).wav")) }
             let play = try bench.open(items: Array(items.prefix(2)))
@@ -99,7 +99,7 @@ extension DeviceCase {
             queue.remove(items[1])
             queue.insert(items[2], after: items[0])
             queue.advanceToNextItem()
-            try await bench.until("the observer sees the inserted item") { seen.withLock { $0.last } == ObjectIdentifier(items[2]) }
+            try await bench.until("the controller sees the inserted item") { seen.withLock { $0.last } == ObjectIdentifier(items[2]) }
         },
         DeviceCase("Q3", "while an item lacks bytes, the next one takes few", decides: ["P7"], comparesPlain: false) { bench in
             let first = try bench.item(bench.serve(.film, .slow(bytesPerSecond: 100_000)))
@@ -144,7 +144,7 @@ extension DeviceCase {
         },
         DeviceCase("Q7", "a player of one item keeps its last frame, and plays it again", comparesPlain: false) { bench in
             let player = try bench.cache.player(for: bench.serve(.film))
-            let play = bench.watch(player, player.playbackObserver)
+            let play = bench.watch(player, player.playbackController)
             try await play.start()
             try await play.reachesEnd()
             try bench.expect(player.currentItem != nil && !(player is AVQueuePlayer), "the item is gone at the end")
@@ -153,7 +153,7 @@ extension DeviceCase {
         },
         DeviceCase("Q8", "a looper plays an item of the cache again and again", decides: ["L23"], comparesPlain: false) { bench in
             let url = try bench.serve(.wav)
-            try await bench.cache.download(url).completion()
+            try await bench.cache.preload(url, .whole).result()
             let queue = AVQueuePlayer()
             let play = bench.watch(queue, nil)
             let looper = AVPlayerLooper(player: queue, templateItem: try bench.item(url))
@@ -174,7 +174,7 @@ extension DeviceCase {
             let place = play.position
             bench.origin.setOffline(false)
             bench.behave("/film.mp4", .correct)
-            play.observer?.play()
+            play.controller?.play()
             try await bench.until("the new item plays") { play.isPlaying && play.position > 0 }
             try bench.expect(abs(play.position - place) < 1, "it went on at \(play.position) s instead of \(place) s")
         },
@@ -195,7 +195,7 @@ extension DeviceCase {
     static let resources = [
         DeviceCase("R1", "a stored film of a high rate plays without a stall", decides: ["L20"], comparesPlain: false) { bench in
             let url = try bench.serve(.lateIndex)
-            try await bench.cache.download(url).completion()
+            try await bench.cache.preload(url, .whole).result()
             let play = try await bench.play(url)
             try await play.reachesEnd()
             try bench.expect(play.stalls == 0, "\(play.stalls) stalls")
@@ -227,7 +227,7 @@ extension DeviceCase {
             for _ in 0..<10 {
                 try await bench.wait(2)
                 let begin = bench.time.now
-                try await bench.cache.download(other).completion()
+                try await bench.cache.preload(other, .whole).result()
                 bench.numbers["other request ms"] = max(bench.numbers["other request ms"] ?? 0, Double(bench.time.now - begin) / 1e6)
                 try await bench.cache.remove(other.absoluteString)
             }

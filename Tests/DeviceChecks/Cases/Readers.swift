@@ -2,6 +2,7 @@ import AVFoundation
 import Foundation
 import Spool
 import SpoolAVFoundation
+import SpoolBackground
 import SpoolCore
 import SpoolStore
 import SpoolSystem
@@ -74,7 +75,7 @@ extension DeviceCase {
         },
         DeviceCase("X7", "the store's own file plays, and stays while it plays", comparesPlain: false) { bench in
             let url = try bench.serve(.wav)
-            try await bench.cache.download(url).completion()
+            try await bench.cache.preload(url, .whole).result()
             let asset = try await bench.cache.preparedAsset(for: url)
             try bench.expect(asset.route == .file, "the route is \(asset.route)")
             let play = try bench.open(items: [AVPlayerItem(asset: asset)])
@@ -138,7 +139,10 @@ extension DeviceCase {
             guard Bundle.main.bundleIdentifier != nil else { throw CaseEnd.skipped("this program is no app") }
             let url = try bench.serve(.film)
             let background = BackgroundDownloads(cache: try bench.cache, identifier: "spool-check-" + UUID().uuidString)
-            try await bench.cache.download(url).completion()
+            let downloads = try bench.cache.downloads
+            try await downloads.start()
+            try await downloads.add(url.absoluteString)
+            for await list in downloads.updates where list.allSatisfy({ $0.state == .complete }) { break }
             withExtendedLifetime(background) {}
             try await bench.play(url).reaches(0.3)
             #endif
@@ -147,8 +151,8 @@ extension DeviceCase {
 
     /// Each publisher gives a value while a film plays.
     static let publishers = [
-        ("C1", "CachingAVURLAsset.progressPublisher"), ("C2", "PlaybackObserver.statePublisher"),
-        ("C3", "PlaybackObserver.currentItemPublisher"), ("C4", "MediaDownload.updatePublisher"),
+        ("C1", "CachingAVURLAsset.progressPublisher"), ("C2", "PlaybackController.statePublisher"),
+        ("C3", "PlaybackController.currentItemPublisher"), ("C4", "Downloads.updatePublisher"),
         ("C5", "Preload.progressPublisher"), ("C6", "CacheObservation.eventPublisher"),
         ("C7", "CacheObservation.statisticsPublisher(every:)"),
     ].map { id, name in
@@ -171,15 +175,13 @@ extension DeviceCase {
         let (cache, other) = (try bench.cache, try bench.serve(.lateIndex))
         switch id {
         case "C1": return [play.asset?.progressPublisher.sink { _ in seen() } as Any]
-        case "C2": return [play.observer?.statePublisher.sink { _ in seen() } as Any]
-        case "C3": return [play.observer?.currentItemPublisher.sink { _ in seen() } as Any]
-        case "C4":
-            let download = try cache.download(other)
-            return [download, download.updatePublisher.sink { _ in seen() }]
+        case "C2": return [play.controller?.statePublisher.sink { _ in seen() } as Any]
+        case "C3": return [play.controller?.currentItemPublisher.sink { _ in seen() } as Any]
+        case "C4": return [cache.downloads.updatePublisher.sink { _ in seen() }]
         case "C5":
             let preload = try cache.preload(other, .bytes(100_000))
             return [preload, preload.progressPublisher.sink { _ in seen() }]
-        case "C6": return [cache.observation.eventPublisher.sink { _ in seen() }, try cache.download(other)]
+        case "C6": return [cache.observation.eventPublisher.sink { _ in seen() }, try cache.preload(other, .whole)]
         default: return [cache.observation.statisticsPublisher(every: .milliseconds(100)).sink { _ in seen() }]
         }
     }

@@ -2,6 +2,7 @@ import AVFoundation
 import Foundation
 import Spool
 import SpoolAVFoundation
+import SpoolBlobs
 import SpoolOrigin
 import SpoolProxy
 import SpoolTesting
@@ -18,11 +19,14 @@ var url: URL { fatalError() }
 var urls: [URL] { fatalError() }
 var masterPlaylistURL: URL { fatalError() }
 var text: String { fatalError() }
+var documents: String { fatalError() }
 var reader: ByteReader { fatalError() }
 var key: ResourceKey { fatalError() }
 var asset: CachingAVURLAsset { fatalError() }
 @MainActor var item: AVPlayerItem { fatalError() }
-@MainActor var observer: PlaybackObserver { fatalError() }
+@MainActor var player: AVPlayer { fatalError() }
+@MainActor var controller: PlaybackController { fatalError() }
+var blobs: any BlobStore { fatalError() }
 var film: VirtualResource { fatalError() }
 var origin: ScriptedOrigin { fatalError() }
 var disk: MemoryDisk { fatalError() }

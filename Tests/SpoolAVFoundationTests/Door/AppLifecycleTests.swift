@@ -66,9 +66,9 @@ import Testing
         let (lifecycle, center) = Self.follow(world)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 600)
         stage.player.play()
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         stage.player.pause()
-        #expect(world.run { stage.observer.state == .paused })
+        #expect(world.run { stage.controller.state == .paused })
         Self.post("away", center)
         #expect(world.run { world.isSuspended })
         // Within the two minutes after which the player itself gives up.
@@ -76,9 +76,9 @@ import Testing
         Self.post("back", center)
         #expect(world.run { !world.isSuspended })
         stage.player.play()
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         world.pass(.seconds(20))
-        if case .failed(let failure) = stage.observer.state { Issue.record("\(failure)") }
+        if case .failed(let failure) = stage.controller.state { Issue.record("\(failure)") }
         #expect(world.breaches == [])
         withExtendedLifetime(lifecycle) {}
     }
@@ -89,7 +89,7 @@ import Testing
         let (lifecycle, center) = Self.follow(world, time)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 600)
         stage.player.play()
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         Self.post("away", center)
         world.pass(.seconds(30))
         #expect(!world.isSuspended)
@@ -115,7 +115,7 @@ import Testing
         #expect(item.cachedAsset?.route == .loopback)
         let stage = ObservedPlayer(world, items: [item], seconds: 600)
         stage.player.play()
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         Self.post("away", center)
         world.pass(.seconds(30))
         #expect(!world.isSuspended)
@@ -131,7 +131,7 @@ import Testing
         let (lifecycle, center) = Self.follow(world, time)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
         stage.player.play()
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         Self.post("away", center)
         stage.player.pause()
         #expect(world.run { world.isSuspended })
@@ -142,7 +142,7 @@ import Testing
         stage.player.play()
         #expect(world.run { !world.isSuspended })
         #expect(endpoint.returns.withLock { $0 } == 1)
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         #expect(world.world.cache.statistics.fetchedBytes == 4_000_000)
         stage.player.pause()
         #expect(world.run { world.isSuspended })
@@ -161,7 +161,7 @@ import Testing
         #expect(world.isSuspended && world.requests.isEmpty)
         Self.post("back", center)
         stage.player.play()
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         #expect(world.world.cache.statistics.fetchedBytes == 300_000)
         #expect(world.breaches == [])
         withExtendedLifetime(lifecycle) {}
@@ -190,8 +190,8 @@ import Testing
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
         let time = GrantedTime()
         let (lifecycle, center) = Self.follow(world, time)
-        let download = try world.factory.download(world.url)
-        #expect(world.run { download.progress.completedUnitCount > 500_000 })
+        let download = try world.download()
+        #expect(world.run { world.storedBytes(of: download) > 500_000 })
         Self.post("away", center)
         world.pass(.seconds(2))
         #expect(!world.isSuspended)
@@ -199,10 +199,8 @@ import Testing
         // The process is suspended before it can look again.
         #expect(world.run { world.isSuspended })
         Self.post("back", center)
-        #expect(world.run { download.result != nil })
-        guard case .success = download.result else { return unexpected("\(String(describing: download.result))") }
-        let key = try world.world.cache.key(for: DoorWorld.url)
-        #expect(world.world.cache.storedNow(of: key)?.totalBytes == 3_000_000)
+        #expect(world.run { world.isDownloaded(download) })
+        #expect(world.storedBytes(of: download) == 3_000_000 && world.world.cache.statistics.fetchedBytes == 3_000_000)
         withExtendedLifetime(lifecycle) {}
     }
 

@@ -31,16 +31,6 @@ import Testing
         #expect(world.requests.allSatisfy { $0.request.fields["X-Ticket"] == "a" && $0.request.fields["Cookie"] == "user=7" })
     }
 
-    @Test func `a download has the cookies of its asset, too`() throws {
-        let world = try DoorWorld(length: 100_000)
-        let cookie = try #require(
-            HTTPCookie(properties: [.name: "user", .value: "7", .domain: "origin.test", .path: "/"]))
-        world.cookies { _ in [cookie] }
-        let download = try world.factory.download(world.url)
-        #expect(world.run { download.result != nil })
-        #expect(world.requests.allSatisfy { $0.request.fields["Cookie"] == "user=7" })
-    }
-
     @Test func `what the player asks for after a preload needs no request`() throws {
         let world = try DoorWorld(length: 200_000)
         let asset = world.asset()
@@ -78,10 +68,12 @@ import Testing
         for (index, url) in urls.enumerated() {
             world.world.serve(VirtualResource(url: url, seed: UInt64(index) + 60, length: 400_000, contentType: "audio/mpeg"))
         }
-        let items = try urls.map { world.factory.playerItem(for: try #require(URL(string: $0))) }
+        let items = try urls.map { url in
+            world.factory.playerItem(for: try #require(URL(string: url)), headers: ["X-Ticket": url])
+        }
         let stage = ObservedPlayer(world, items: items, seconds: 20)
         let window = world.world.cache.preloadWindow(ahead: 1, behind: 1, .bytes(50_000))
-        stage.observer.preloadWindow = window
+        stage.controller.preloadWindow = window
         func isKept(_ index: Int) -> Bool {
             guard let asset = items[index].cachedAsset, let key = asset.key else { return false }
             return window.state(of: PreloadWindow.Item(url: asset.originalURL.absoluteString, key: key)) != nil
@@ -93,6 +85,8 @@ import Testing
         stage.player.advanceToNextItem()
         #expect(world.run { !isKept(0) && isKept(1) && isKept(2) && isKept(3) })
         #expect(!isKept(4))
+        world.pass(.seconds(5))
+        #expect(!world.requests.isEmpty && world.requests.allSatisfy { $0.request.fields["X-Ticket"] == $0.request.url })
         #expect(world.breaches == [])
     }
 }

@@ -84,16 +84,16 @@ import Testing
     @Test func `a download stops with its bytes, and goes on when the switch is back`() throws {
         let world = try DoorWorld(length: 600_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 100_000) }
-        let download = try world.factory.download(world.url)
-        #expect(world.run { download.progress.completedUnitCount > 100_000 })
+        let download = try world.download()
+        #expect(world.run { world.storedBytes(of: download) > 100_000 })
         world.world.cache.isBypassed = true
         world.pass(.seconds(2))
-        let stopped = download.progress.completedUnitCount
+        let stopped = world.storedBytes(of: download)
         world.pass(.seconds(60))
-        #expect(download.progress.completedUnitCount == stopped && stopped < 600_000 && download.result == nil)
+        #expect(world.storedBytes(of: download) == stopped && stopped < 600_000 && !world.isDownloaded(download))
         world.world.cache.isBypassed = false
-        #expect(world.run { download.result != nil })
-        #expect(download.progress.completedUnitCount == 600_000)
+        #expect(world.run { world.isDownloaded(download) })
+        #expect(world.storedBytes(of: download) == 600_000)
         // No byte came twice: the paused response goes on, or a request for the rest follows.
         #expect(world.world.cache.statistics.fetchedBytes == 600_000)
     }

@@ -33,16 +33,16 @@ import Testing
         let asset = world.asset(), keys = KeyLoader()
         asset.resourceLoader.setDelegate(keys, queue: DispatchQueue(label: "keys"))
         let stage = ObservedPlayer(world, items: [AVPlayerItem(asset: asset)])
-        stage.observer.play()
-        #expect(world.run { if case .failed = stage.observer.state { true } else { false } })
-        guard case .failed(let failure) = stage.observer.state else { return }
+        stage.controller.play()
+        #expect(world.run { if case .failed = stage.controller.state { true } else { false } })
+        guard case .failed(let failure) = stage.controller.state else { return }
         #expect(failure.cause?.code == .delegateReplaced && asset.lastError?.code == .delegateReplaced)
         #expect(events.reasons.filter { $0.contains("delegate") }.count == 1)
         #expect(world.requests.isEmpty)
         withExtendedLifetime(keys) {}
     }
 
-    @Test func `without an observer, the error of the asset names the replaced delegate`() throws {
+    @Test func `without a controller, the error of the asset names the replaced delegate`() throws {
         let world = try DoorWorld()
         let asset = world.asset(), keys = KeyLoader()
         #expect(asset.lastError == nil)

@@ -83,12 +83,12 @@ import Testing
         #expect(world.runToEnd())
         world.pass(.seconds(5))
         // The memory of a new process.
-        let door = DoorState(), key = try #require(asset.key)
-        #expect(door.fileExtension(of: key) == nil)
-        StoredTypes(cache: world.world.cache).read(into: door)
+        let resources = KnownResources(), key = try #require(asset.key)
+        #expect(resources.fileExtension(of: key) == nil)
+        StoredTypes(cache: world.world.cache).read(into: resources)
         world.pass(.seconds(3))
-        #expect(door.fileExtension(of: key) == "flac")
-        withExtendedLifetime((asset, door)) {}
+        #expect(resources.fileExtension(of: key) == "flac")
+        withExtendedLifetime((asset, resources)) {}
     }
 
     @Test func `a hint decides the type, and the library's own options do not reach AVFoundation`() throws {
@@ -108,7 +108,7 @@ import Testing
             if isSecure { properties[.secure] = "TRUE" }
             return HTTPCookie(properties: properties).unsafelyUnwrapped
         }
-        let options: [String: Any] = [
+        let options: [String: any Sendable] = [
             AVURLAssetAllowsCellularAccessKey: false, AVURLAssetHTTPUserAgentKey: "Player/1",
             AVURLAssetHTTPCookiesKey: [
                 cookie("mine", domain: "origin.test", path: "/album"), cookie("sub", domain: ".test"),

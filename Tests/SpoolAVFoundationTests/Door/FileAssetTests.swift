@@ -18,12 +18,15 @@ import Testing
         #expect(await shelf.cache.preparedAsset(for: Self.url(0)).route == .cache)
         _ = try await shelf.cache.reader(for: Self.songs[0].url).read(at: 0, count: 100_000)
         #expect(await shelf.cache.preparedAsset(for: Self.url(0)).route == .cache)
-        try await shelf.cache.download(Self.url(0)).completion()
+        try await shelf.cache.preload(Self.url(0), .whole).result()
         let asset = await shelf.cache.preparedAsset(for: Self.url(0))
         #expect(asset.route == .file && asset.url.isFileURL && asset.url.pathExtension == "mp3")
         let key = try shelf.cache.key(for: Self.songs[0].url)
         #expect(asset.originalURL == Self.url(0) && asset.key == key)
         #expect(asset.resourceLoader.delegate == nil)
+        var progress: [AssetProgress] = []
+        for await state in asset.progress { progress.append(state) }
+        #expect(progress.map(\.isComplete) == [true] && progress.first?.cachedFractions == [0...1])
         let bytes = try Data(contentsOf: asset.url)
         #expect(bytes.count == 3 << 20)
         #expect(bytes.withUnsafeBytes { Self.songs[0].content.firstDifference(in: $0, at: 0) } == nil)
@@ -57,7 +60,7 @@ import Testing
         ]
         for change in changes {
             let shelf = try Shelf(Self.songs, change)
-            try await shelf.cache.download(Self.url(0)).completion()
+            try await shelf.cache.preload(Self.url(0), .whole).result()
             #expect(await shelf.cache.preparedAsset(for: Self.url(0)).route == .cache)
             await shelf.close()
         }
@@ -66,7 +69,7 @@ import Testing
         let shelf = try Shelf([misnamed, renamed])
         for (resource, route) in [(misnamed, AssetRoute.cache), (renamed, .file)] {
             let url = try #require(URL(string: resource.url))
-            try await shelf.cache.download(url).completion()
+            try await shelf.cache.preload(url, .whole).result()
             #expect(await shelf.cache.preparedAsset(for: url).route == route)
         }
         await shelf.close()
@@ -100,7 +103,7 @@ private final class Shelf: Sendable {
     func fill(_ resource: VirtualResource) async throws {
         guard let url = URL(string: resource.url) else { return }
         let wanted = try cache.key(for: resource.url)
-        try await cache.download(url).completion()
+        try await cache.preload(url, .whole).result()
         await events.until { events in
             var committed: Int64 = 0, fetches = 0
             for event in events {

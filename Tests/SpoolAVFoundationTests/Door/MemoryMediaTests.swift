@@ -25,9 +25,9 @@ import Testing
                 Self.resource.content.firstDifference(in: bytes, at: offset)
             }
         }
-        let observer = PlaybackObserver(player: player, main: world.playback.main)
+        let controller = PlaybackController(player: player, main: world.playback.main)
         player.play()
-        #expect(world.run { observer.state == .ended })
+        #expect(world.run { controller.state == .ended })
         #expect(simulated.history.first?.delivered.totalBytes == Int64(Self.song.count))
         #expect(simulated.history.first?.information?.contentType == "public.mp3")
         #expect(simulated.history.first?.information?.isEntireLengthAvailableOnDemand == true)

@@ -38,7 +38,7 @@ import Testing
     @Test func `two streams get the events of a download, and end when the cache is closed`() async throws {
         let scene = try Scene()
         let streams = [scene.cache.observation.events, scene.cache.observation.events]
-        try await scene.cache.download(scene.url).completion()
+        try await scene.cache.preload(scene.url, .whole).result()
         try await scene.close()
         let key = try scene.cache.key(for: Self.song.url)
         for stream in streams {
@@ -62,39 +62,11 @@ import Testing
         let scene = try Scene()
         var statistics = scene.cache.observation.statistics(every: .milliseconds(100)).makeAsyncIterator()
         #expect(await statistics.next() == Statistics())
-        try await scene.cache.download(scene.url).completion()
+        try await scene.cache.preload(scene.url, .whole).result()
         var last = Statistics()
         while last.fetchedBytes < Self.song.length, let next = await statistics.next() { last = next }
         #expect(last.fetchedBytes == Self.song.length)
         try await scene.close()
         while await statistics.next() != nil {}
-    }
-
-    @Test func `the updates of a download grow to its end, and a late follower gets the last one`() async throws {
-        let scene = try Scene()
-        let download = try scene.cache.download(scene.url)
-        var seen: [DownloadProgress] = []
-        for await state in download.updates { seen.append(state) }
-        try await download.completion()
-        #expect(seen.map(\.completedBytes) == seen.map(\.completedBytes).sorted())
-        let last = try #require(seen.last)
-        #expect(last.isOver && last.completedBytes == Self.song.length && last.totalBytes == Self.song.length)
-        #expect(last.fractionCompleted == 1)
-        var late: [DownloadProgress] = []
-        for await state in download.updates { late.append(state) }
-        #expect(late == [last])
-        try await scene.close()
-    }
-
-    @Test func `a cancelled download ends its updates before the whole`() async throws {
-        let scene = try Scene()
-        let download = try scene.cache.download(scene.url)
-        let updates = download.updates
-        download.cancel()
-        var last = DownloadProgress()
-        for await state in updates { last = state }
-        #expect(last.isOver)
-        await #expect(throws: CacheError.self) { try await download.completion() }
-        try await scene.close()
     }
 }

@@ -49,7 +49,24 @@ import Testing
         withExtendedLifetime(asset) {}
     }
 
-    @Test func `the transport gets the urgency of a play, of a later item and of a download`() throws {
+    @Test func `an asset reads with the options of its factory`() throws {
+        let world = try DoorWorld(length: 100_000)
+        func play(_ mode: ReadMode, requests: Int, stored: Int64) throws {
+            var factory = world.factory
+            factory.readOptions.mode = mode
+            let asset = factory.asset(for: world.url)
+            let all = world.load(asset, information: true, 0, toEnd: true)
+            #expect(world.runToEnd() && all.bytes.count == 100_000 && world.difference(all, at: 0) == nil)
+            world.pass(.seconds(1))
+            let key = try #require(asset.key)
+            #expect(world.requests.count == requests && world.storedBytes(of: key) == stored)
+        }
+        try play(.doNotStore, requests: 1, stored: 0)
+        try play(.automatic, requests: 2, stored: 100_000)
+        try play(.onlyStored, requests: 2, stored: 100_000)
+    }
+
+    @Test func `the transport gets the urgency of a play, of a later item and of a preload`() throws {
         let world = try DoorWorld(length: 100_000)
         func request(_ name: String, _ start: (URL) throws -> Any) throws -> OriginRequest? {
             let url = "http://origin.test/\(name).mp3"
@@ -65,7 +82,7 @@ import Testing
             return asset
         }
         #expect(playing?.priority == .playing)
-        let download = try request("b") { try world.factory.download($0) }
-        #expect(download?.priority == .prefetch)
+        let preload = try request("b") { try world.factory.preload($0, .whole) }
+        #expect(preload?.priority == .prefetch)
     }
 }

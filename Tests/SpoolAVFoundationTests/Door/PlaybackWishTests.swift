@@ -14,9 +14,9 @@ import Testing
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits)
         stage.player.rate = rate
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         world.world.origin.setOffline(true, breaksTransfers: true)
-        #expect(world.run { stage.observer.state == .stalled })
+        #expect(world.run { stage.controller.state == .stalled })
         return (world, stage)
     }
 
@@ -32,10 +32,10 @@ import Testing
         let (world, stage) = try Self.stalled()
         stage.player.pause()
         Self.expectSilence(world, stage)
-        #expect(stage.observer.state == .paused)
+        #expect(stage.controller.state == .paused)
         // The user plays again.
         stage.player.play()
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         #expect(world.breaches == [])
     }
 
@@ -45,7 +45,7 @@ import Testing
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
         stage.player.play()
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         world.world.origin.setOffline(true, breaksTransfers: true)
         #expect(world.run { stage.player.timeControlStatus != .playing })
         for _ in 0..<steps { _ = world.simulator.step() }
@@ -73,17 +73,17 @@ import Testing
         stage.player.isMuted = true
         stage.pullHeadphones()
         world.world.origin.setOffline(false)
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
     }
 
     @Test func `an interruption of a playing item is not taken for a stall`() throws {
         let world = try DoorWorld(length: 4_000_000)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
         stage.player.play()
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         stage.interrupt()
         world.pass(.seconds(30))
-        #expect(stage.player.timeControlStatus == .paused && stage.observer.state == .paused)
+        #expect(stage.player.timeControlStatus == .paused && stage.controller.state == .paused)
     }
 
     @Test(arguments: [true, false])
@@ -98,7 +98,7 @@ import Testing
         world.pass(.seconds(1))
         Self.expectSilence(world, stage)
         stage.player.play()
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
     }
 
     @Test(arguments: [true, false])
@@ -106,7 +106,7 @@ import Testing
         let world = try DoorWorld(length: 4_000_000)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
         world.pass(.seconds(1))
-        // The notice arrives while the rate is being set, before the observer has seen it.
+        // The notice arrives while the rate is being set, before the controller has seen it.
         let watch = stage.player.observe(\.timeControlStatus) { _, _ in
             MainActor.assumeIsolated { isCall ? stage.interrupt() : stage.pullHeadphones() }
         }
@@ -136,7 +136,7 @@ import Testing
         #expect(stage.player.rate == 1.5)
         world.pass(.seconds(1))
         #expect(!stage.player.automaticallyWaitsToMinimizeStalling)
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         #expect(world.breaches == [])
     }
 
@@ -147,29 +147,29 @@ import Testing
         habits.notifiesStalls = false
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits)
         stage.player.play()
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         world.world.origin.setOffline(true, breaksTransfers: true)
-        #expect(world.run { stage.observer.state == .paused })
+        #expect(world.run { stage.controller.state == .paused })
         Self.expectSilence(world, stage)
         stage.player.play()
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
     }
 
-    @Test func `an app that leaves stalls to the player keeps its setting, and the observer changes no rate`() throws {
+    @Test func `an app that leaves stalls to the player keeps its setting, and the controller changes no rate`() throws {
         let world = try DoorWorld(length: 4_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
         world.pass(.milliseconds(10))
         #expect(!stage.player.automaticallyWaitsToMinimizeStalling)
-        stage.observer.stallHandling = .system
+        stage.controller.stallHandling = .system
         #expect(stage.player.automaticallyWaitsToMinimizeStalling)
         stage.player.rate = 1.5
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         world.world.origin.setOffline(true, breaksTransfers: true)
         #expect(world.run { stage.player.reasonForWaitingToPlay == .toMinimizeStalls })
         #expect(stage.player.automaticallyWaitsToMinimizeStalling && stage.player.rate == 1.5)
         world.world.origin.setOffline(false)
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         #expect(world.breaches == [])
     }
 
@@ -184,18 +184,18 @@ import Testing
         (habits.highWaterBytes, habits.lowWaterBytes) = (20_000, 1)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits)
         stage.player.play()
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         #expect(stage.simulated.stallCount > 0)
         #expect(world.breaches == [])
     }
 
-    @Test func `an observer that does not resume leaves a stalled player stopped`() throws {
+    @Test func `a controller that does not resume leaves a stalled player stopped`() throws {
         let world = try DoorWorld(length: 4_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
-        stage.observer.resumesAfterStall = false
+        stage.controller.resumesAfterStall = false
         stage.player.play()
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         world.world.origin.setOffline(true, breaksTransfers: true)
         #expect(world.run { stage.player.timeControlStatus == .paused })
         Self.expectSilence(world, stage)
@@ -213,11 +213,11 @@ import Testing
             NotificationCenter.default.post(name: name, object: player, userInfo: [key: reason.rawValue])
         }
         stage.player.play()
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         world.world.origin.setOffline(true, breaksTransfers: true)
-        #expect(world.run { stage.observer.state == .stalled })
+        #expect(world.run { stage.controller.state == .stalled })
         world.world.origin.setOffline(false)
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         withExtendedLifetime(token) {}
     }
 
@@ -240,7 +240,7 @@ import Testing
         habits.lowWaterBytes = 30_000_000
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits, seconds: 20)
         stage.player.play()
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         #expect(stage.simulated.stallCount == 0)
         #expect(stage.simulated.history[0].mostAheadBytes <= habits.highWaterBytes + (16 << 20))
         #expect(world.breaches == [])
@@ -253,12 +253,12 @@ import Testing
         let item = world.factory.playerItem(for: world.url)
         let stage = ObservedPlayer(world, items: [item])
         stage.player.play()
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         stage.player.remove(item)
         world.pass(.seconds(200))
         stage.player.insert(item, after: nil)
         stage.player.play()
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         #expect(world.breaches == [])
     }
 
@@ -269,18 +269,18 @@ import Testing
         habits.retries = 0
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits)
         var replaced: [AVPlayerItem] = []
-        stage.observer.onReplacement = { _, new in replaced.append(new) }
+        stage.controller.onReplacement = { _, new in replaced.append(new) }
         stage.player.play()
         #expect(world.run { stage.player.currentTime().seconds > 5 })
         world.world.origin.setOffline(true, breaksTransfers: true)
-        #expect(world.run { if case .failed = stage.observer.state { true } else { false } })
+        #expect(world.run { if case .failed = stage.controller.state { true } else { false } })
         let time = stage.player.currentTime().seconds
         world.world.origin.setOffline(false)
-        stage.observer.play()
+        stage.controller.play()
         world.pass(.seconds(1))
         #expect(replaced.count == 1 && stage.player.currentItem === replaced.first)
         #expect(stage.player.currentTime().seconds >= time)
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         #expect(world.breaches == [])
     }
 
@@ -341,18 +341,58 @@ import Testing
         stage.player.change([.isExternalPlaybackActive]) { $0.isExternalPlaybackActive = false }
         #expect(world.run { stage.player.currentItem?.cachedAsset?.route == .cache })
         #expect(stage.player.currentTime().seconds >= time)
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         #expect(world.breaches == [])
+    }
+
+    @Test func `an item that a receiver fails goes on as its original, which is no rescue, and comes back`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.answerProbes(true)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        stage.player.rate = 1.5
+        #expect(world.run { stage.player.currentTime().seconds > 5 })
+        // A receiver that plays the sound alone gets it from this device.
+        stage.playOnAirPlay(true)
+        world.pass(.seconds(2))
+        #expect(stage.player.currentItem?.cachedAsset?.route == .cache)
+        stage.simulated.inspect { player in
+            player.current?.fail(AVError.nsError(.unknown))
+            player.itemsChanged()
+        }
+        #expect(world.run { stage.player.currentItem?.cachedAsset?.route == .original(.requested) })
+        #expect(stage.player.rate == 1.5 && stage.player.currentTime().seconds > 5)
+        world.pass(.seconds(2))
+        #expect(stage.replaced.count == 1 && world.probes.isEmpty && world.world.cache.isBypassed == false)
+        stage.playOnAirPlay(false)
+        #expect(world.run { stage.player.currentItem?.cachedAsset?.route == .cache })
+        #expect(world.run { stage.controller.state == .ended })
+        #expect(stage.seen.allSatisfy { if case .failed = $0 { false } else { true } }, "\(stage.seen)")
+        #expect(world.breaches == [])
+    }
+
+    @Test func `an item that fails on AirPlay keeps its place when its original could not play`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.challenge { _ in false }
+        let stage = ObservedPlayer(world, items: [world.item()])
+        stage.player.play()
+        #expect(world.run { stage.controller.state == .playing })
+        stage.playOnAirPlay(true)
+        stage.simulated.inspect { player in
+            player.current?.fail(AVError.nsError(.unknown))
+            player.itemsChanged()
+        }
+        #expect(world.run { if case .failed = stage.controller.state { true } else { false } })
+        #expect(stage.replaced.isEmpty)
     }
 
     @Test func `a receiver cannot play what only this device can load`() throws {
         let world = try DoorWorld(length: 4_000_000)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
-        stage.observer.externalPlayback = nil
+        stage.controller.externalPlayback = nil
         stage.player.play()
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         stage.player.change([.isExternalPlaybackActive]) { $0.isExternalPlaybackActive = true }
-        #expect(world.run { if case .failed = stage.observer.state { true } else { false } })
+        #expect(world.run { if case .failed = stage.controller.state { true } else { false } })
     }
 
     @Test func `the current items are a stream, also without a pause between two`() async throws {
@@ -360,7 +400,7 @@ import Testing
         let items = [world.factory.playerItem(for: world.url), world.factory.playerItem(for: world.url)]
         let stage = ObservedPlayer(world, items: items, seconds: 4)
         let seen = Locked<[CurrentItem?]>([])
-        _ = stage.observer.itemBroadcast.follow({ item in seen.withLock { $0.append(item) } })
+        _ = stage.controller.itemBroadcast.follow({ item in seen.withLock { $0.append(item) } })
         stage.player.play()
         #expect(world.run { stage.simulated.endCount == 2 })
         world.pass(.seconds(1))
@@ -369,16 +409,16 @@ import Testing
         #expect(found.allSatisfy { $0.url == world.url && $0.key != nil })
     }
 
-    @Test func `a player for a URL has its observer`() throws {
+    @Test func `a player for a URL has its controller`() throws {
         let world = try DoorWorld()
         let key = ResourceKey(normalized: "song")
         let player = world.world.cache.player(for: world.url, key: key)
         #expect(player.currentItem?.cachedAsset?.route == .cache && player.currentItem?.cachedAsset?.key == key)
         // At the end a plain player stays on its last frame, and plays again.
         #expect(!(player is AVQueuePlayer) && player.actionAtItemEnd == .pause)
-        #expect(player.playbackObserver?.externalPlayback == .original)
+        #expect(player.playbackController?.externalPlayback == .original)
         let queue = world.world.cache.queuePlayer(items: [])
-        #expect(queue.playbackObserver === queue.playback)
-        #expect(AVPlayer().playbackObserver == nil)
+        #expect(queue.playbackController === queue.playback)
+        #expect(AVPlayer().playbackController == nil)
     }
 }

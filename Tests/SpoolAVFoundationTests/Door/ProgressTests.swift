@@ -5,7 +5,7 @@ import SpoolTestSupport
 import SpoolTesting
 import Testing
 
-/// The progress of an asset, and downloads.
+/// The progress of an asset.
 @Suite(.timeLimit(.minutes(20))) struct ProgressTests {
     /// Follows an asset's progress without tasks, because the test drives the simulation.
     private static func follow(_ asset: CachingAVURLAsset, _ world: DoorWorld) -> (Locked<[AssetProgress]>, Broadcast<AssetProgress>) {
@@ -103,45 +103,16 @@ import Testing
         #expect(seen == [2, 2])
     }
 
-    // MARK: Downloads
-
-    @Test func `a download stores the whole resource with one origin request and reports its progress`() throws {
-        let world = try DoorWorld(length: 2_000_000)
-        let download = try world.factory.download(world.url)
-        #expect(world.run { download.progress.isFinished && download.result != nil })
-        #expect(download.progress.totalUnitCount == 2_000_000 && download.progress.fractionCompleted == 1)
-        #expect(world.requests.count == 1)
-        let asset = world.asset()
-        let probe = world.probe(asset)
-        #expect(world.runToEnd())
-        #expect(probe.information?.isEntireLengthAvailableOnDemand == true && world.requests.count == 1)
-    }
-
-    @Test func `a cancelled download stops the origin and keeps the bytes that arrived`() throws {
+    @Test func `a cancelled preload stops the origin and keeps the bytes that arrived`() throws {
         let world = try DoorWorld(length: 20_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 1_000_000) }
-        let download = try world.factory.download(world.url)
-        #expect(world.run { download.progress.completedUnitCount > 2_000_000 })
-        download.cancel()
+        let preload = try world.factory.preload(world.url, .whole)
+        #expect(world.run { world.storedBytes(of: preload.key) > 2_000_000 })
+        preload.cancel()
         world.pass(.seconds(2))
         let fetched = world.world.cache.statistics.fetchedBytes
         world.pass(.seconds(30))
         #expect(world.world.cache.statistics.fetchedBytes == fetched && fetched < 4_000_000)
-        #expect((world.world.cache.storedNow(of: try world.world.cache.key(for: DoorWorld.url))?.totalBytes ?? 0) > 2_000_000)
-    }
-
-    @Test func `a download of a no-store resource fails as notStored`() throws {
-        let world = try DoorWorld(length: 200_000)
-        world.world.origin.follow { _, _ in .fields(["Cache-Control": "no-store"], .correct) }
-        let download = try world.factory.download(world.url)
-        #expect(world.run { download.result != nil })
-        let result = download.result
-        guard case .failure(let error) = result else { return unexpected(result) }
-        #expect(error.code == .notStored)
-    }
-
-    @Test func `a URL that cannot be cached cannot be downloaded`() throws {
-        let world = try DoorWorld()
-        #expect(throws: CacheError.self) { try world.factory.download(URL(fileURLWithPath: "/song.mp3")) }
+        #expect(world.storedBytes(of: preload.key) > 2_000_000)
     }
 }

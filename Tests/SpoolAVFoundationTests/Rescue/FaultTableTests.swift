@@ -73,7 +73,7 @@ import Testing
             world.world.disk.setFaults(FaultPlan(faults: [.init(.read, .from(1), code: EIO)]))
             turn(world, .status(500))
             stage.player.replaceCurrentItem(with: world.factory.playerItem(for: world.url))
-            stage.observer.play()
+            stage.controller.play()
         },
         Row(name: "HLS master: the playlist does not load", before: .failed, playsFirst: false, prepare: playThroughProxy) { _, stage in
             fail(stage, .serverIncorrectlyConfigured)
@@ -128,16 +128,16 @@ import Testing
             row.strike(world, stage)
         }
         let stage = ObservedPlayer(world, items: [world.item()])
-        stage.observer.play()
+        stage.controller.play()
         if row.playsFirst { #expect(world.run { stage.player.currentTime().seconds > 3 }, "\(row.name)") }
         if row.playsFirst || row.name.hasPrefix("HLS") || row.name.hasPrefix("type") { row.strike(world, stage) }
         let deadline = world.simulator.now + .seconds(900)
         let isOver = world.run {
-            if case .failed = stage.observer.state { return true }
-            return stage.observer.state == .ended || world.simulator.now > deadline
+            if case .failed = stage.controller.state { return true }
+            return stage.controller.state == .ended || world.simulator.now > deadline
         }
         if !isOver || world.simulator.now > deadline { return (.stuck, stage, world) }
-        return (stage.observer.state == .ended ? .ended : .failed, stage, world)
+        return (stage.controller.state == .ended ? .ended : .failed, stage, world)
     }
 
     @Test(arguments: rows) func `an item with a fault plays to its end from the original`(row: Row) throws {
@@ -170,7 +170,7 @@ import Testing
         let item = world.item()
         #expect(item.cachedAsset?.route == (flip == .beforeTheItem ? .original(.bypassed) : .cache))
         let stage = ObservedPlayer(world, items: [item])
-        stage.observer.play()
+        stage.controller.play()
         switch flip {
         case .beforeTheItem: break
         case .whileItOpens: #expect(world.run { world.requests.count == 1 })
@@ -178,12 +178,12 @@ import Testing
         case .inAStall:
             #expect(world.run { stage.player.currentTime().seconds > 3 })
             world.world.origin.setOffline(true, breaksTransfers: true)
-            #expect(world.run { stage.observer.state == .stalled })
+            #expect(world.run { stage.controller.state == .stalled })
         }
         cache.isBypassed = true
         world.world.origin.setOffline(false)
         #expect(world.asset().route == .original(.bypassed))
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         #expect(stage.replaced.isEmpty && world.breaches == [])
     }
 
@@ -191,10 +191,10 @@ import Testing
         let world = try DoorWorld(length: 600_000)
         world.answerProbes(false)
         let stage = ObservedPlayer(world, items: [world.item()])
-        stage.observer.play()
+        stage.controller.play()
         #expect(world.run { stage.player.currentTime().seconds > 3 })
         Self.fail(stage, .unknown)
-        #expect(world.run { if case .failed = stage.observer.state { true } else { false } })
+        #expect(world.run { if case .failed = stage.controller.state { true } else { false } })
         #expect(stage.replaced.isEmpty && world.probes.count == 1)
     }
 
@@ -202,8 +202,8 @@ import Testing
         let world = try DoorWorld(length: 600_000)
         world.answerProbes(true)
         let stage = ObservedPlayer(world, items: [world.item()], seconds: 60)
-        stage.observer.play()
-        #expect(world.run { stage.observer.state == .ended })
+        stage.controller.play()
+        #expect(world.run { stage.controller.state == .ended })
         #expect(world.probes.isEmpty && stage.replaced.isEmpty)
     }
 
@@ -211,17 +211,17 @@ import Testing
         let world = try DoorWorld(length: 600_000)
         world.holdProbes()
         let stage = ObservedPlayer(world, items: [world.item()], seconds: 60)
-        stage.observer.play()
+        stage.controller.play()
         #expect(world.run { stage.player.currentTime().seconds > 3 })
         Self.fail(stage, .unknown)
         #expect(world.run { world.probes.count == 1 })
-        stage.observer.pause()
+        stage.controller.pause()
         let time = stage.player.currentTime().seconds
         world.answerHeldProbes(true)
         #expect(world.run { stage.replaced.count == 1 })
         world.pass(.seconds(5))
         #expect(stage.player.rate == 0 && stage.player.currentTime().seconds == time)
-        #expect(stage.observer.state == .paused)
+        #expect(stage.controller.state == .paused)
     }
 
     @Test func `the original keeps what the app set on the item, and its place in the queue`() throws {
@@ -232,7 +232,7 @@ import Testing
         item.audioTimePitchAlgorithm = .spectral
         let next = AVPlayerItem(url: world.url)
         let stage = ObservedPlayer(world, items: [item, next], seconds: 60)
-        stage.observer.play()
+        stage.controller.play()
         stage.player.rate = 1.5
         #expect(world.run { stage.player.currentTime().seconds > 3 })
         Self.fail(stage, .unknown)
@@ -253,8 +253,8 @@ import Testing
         let stage = ObservedPlayer(world, items: [item], seconds: 60)
         var original: AVPlayerItem?, later: (audio: AVMediaSelectionGroup, text: AVMediaSelectionGroup)?
         // The groups of the original's asset have options of their own.
-        stage.observer.onReplacement = { _, new in (original, later) = (new, Self.addGroups(to: new)) }
-        stage.observer.play()
+        stage.controller.onReplacement = { _, new in (original, later) = (new, Self.addGroups(to: new)) }
+        stage.controller.play()
         #expect(world.run { stage.player.currentTime().seconds > 3 })
         Self.fail(stage, .unknown)
         #expect(world.run { original?.status == .readyToPlay })
@@ -276,7 +276,7 @@ import Testing
         world.answerProbes(true)
         for number in 1...2 {
             let stage = ObservedPlayer(world, items: [world.item()], seconds: 60)
-            stage.observer.play()
+            stage.controller.play()
             #expect(world.run { stage.player.currentTime().seconds > 3 })
             Self.fail(stage, .unknown)
             #expect(world.run { stage.replaced.first?.status == .readyToPlay })

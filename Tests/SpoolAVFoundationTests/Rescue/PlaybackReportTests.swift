@@ -13,7 +13,7 @@ import Testing
         let world = try DoorWorld(length: 600_000)
         let plain = AVPlayerItem(url: world.url)
         let stage = ObservedPlayer(world, items: [world.item(), plain], seconds: 20)
-        stage.observer.play()
+        stage.controller.play()
         #expect(world.run { stage.simulated.endCount == 2 && stage.reports.count == 2 })
         let (cached, original) = (stage.reports[0], stage.reports[1])
         #expect(cached.route == "cache" && cached.end == .ended && cached.bytesFromOrigin == 600_000)
@@ -28,26 +28,26 @@ import Testing
         let world = try DoorWorld(length: 600_000)
         world.answerProbes(true)
         let stage = ObservedPlayer(world, items: [world.item()], seconds: 60)
-        stage.observer.play()
+        stage.controller.play()
         #expect(world.run { stage.player.currentTime().seconds > 3 })
         stage.simulated.inspect { player in
             player.current?.fail(AVError.nsError(.unknown))
             player.itemsChanged()
         }
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .ended })
         stage.player.removeAllItems()
         #expect(world.run { stage.reports.count == 2 })
         #expect(stage.reports.map(\.end) == [.rescued, .ended] && stage.reports.map(\.isRescue) == [false, true])
     }
 
-    @Test func `a failure has its codes, and an observer that is released reports its last item`() throws {
+    @Test func `a failure has its codes, and a controller that is released reports its last item`() throws {
         let world = try DoorWorld()
         world.world.origin.follow { _, _ in .status(404) }
         let reports = Locked<[PlaybackReport]>([])
         var stage: ObservedPlayer? = ObservedPlayer(world, items: [world.item()])
-        stage?.observer.reporter.follow { report in reports.withLock { $0.append(report) } }
-        stage?.observer.play()
-        #expect(world.run { if case .failed = stage?.observer.state { true } else { false } })
+        stage?.controller.reporter.follow { report in reports.withLock { $0.append(report) } }
+        stage?.controller.play()
+        #expect(world.run { if case .failed = stage?.controller.state { true } else { false } })
         stage = nil
         let report = try #require(reports.withLock { $0.first })
         #expect(report.end == .failed && report.errorDomain == AVFoundationErrorDomain && report.cacheError == "originStatus")
@@ -60,15 +60,15 @@ import Testing
         let world = try DoorWorld(length: 600_000, plan: plan)
         #expect(world.world.cache.rolloutGroup == .control && world.asset().route == .original(.bypassed))
         let stage = ObservedPlayer(world, items: [world.item()], seconds: 20)
-        stage.observer.play()
-        #expect(world.run { stage.observer.state == .ended })
+        stage.controller.play()
+        #expect(world.run { stage.controller.state == .ended })
         stage.player.removeAllItems()
         #expect(world.run { stage.reports.count == 1 })
         #expect(stage.reports[0].group == .control && stage.reports[0].isBypassed && stage.reports[0].route == "original")
         // Downloads are the app's, and no part of the experiment.
-        let download = try world.factory.download(world.url)
-        #expect(world.run { download.result != nil })
-        #expect(download.progress.completedUnitCount == 600_000)
+        let download = try world.download()
+        #expect(world.run { world.isDownloaded(download) })
+        #expect(world.storedBytes(of: download) == 600_000)
     }
 
     @Test func `an app that ended twice while an item opened begins with a bypassed cache`() throws {
@@ -83,7 +83,7 @@ import Testing
             guard number < 3 else { break }
             world.world.origin.follow { _, _ in .silence }
             let stage = ObservedPlayer(world, items: [world.item()])
-            stage.observer.play()
+            stage.controller.play()
             world.pass(.seconds(1))
             // The process ends here.
         }
@@ -96,8 +96,8 @@ import Testing
         world.factory.watchStarts(
             StartWatch(record: record, build: "1", isDebugged: false, center: NotificationCenter(), now: { 1000 }))
         let stage = ObservedPlayer(world, items: [world.item()])
-        stage.observer.play()
-        #expect(world.run { stage.observer.state == .playing })
+        stage.controller.play()
+        #expect(world.run { stage.controller.state == .playing })
         #expect(kept.withLock { $0.map(\.hasMark) } == [true, false])
     }
 }

@@ -17,7 +17,7 @@ final class DoorWorld: @unchecked Sendable {
     let playback: PlaybackWorld
     private(set) var factory: CachingAssetFactory
     private var loads: [Load] = []
-    private var options: [String: Any]?
+    private var options: [String: any Sendable]?
     private var kept: [any Sendable] = []
     private let probed = Locked<(requests: [URLRequest], waiting: [@Sendable (Bool) -> Void])>(([], []))
 

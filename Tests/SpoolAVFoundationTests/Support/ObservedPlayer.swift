@@ -4,11 +4,11 @@ import SpoolSystem
 import SpoolTestSupport
 import SpoolTesting
 
-/// A player with a simulated one behind it, and an observer.
+/// A player with a simulated one behind it, and a controller.
 @MainActor final class ObservedPlayer {
     let world: DoorWorld
     let player: AVQueuePlayer
-    let observer: PlaybackObserver
+    let controller: PlaybackController
     let simulated: SimulatedPlayer
     /// The audio session's notifications of this player alone.
     let center = NotificationCenter()
@@ -33,18 +33,24 @@ import SpoolTesting
                 resource.content.firstDifference(in: bytes, at: offset)
             }
         }
-        observer = PlaybackObserver(player: player, main: world.playback.main, center: center)
+        controller = PlaybackController(player: player, main: world.playback.main, center: center)
         let log = log
-        _ = observer.broadcast.follow({ state in log.withLock { $0.append(state) } })
+        _ = controller.broadcast.follow({ state in log.withLock { $0.append(state) } })
         let reported = reported
-        observer.reporter.follow { report in reported.withLock { $0.append(report) } }
-        observer.onReplacement = { [weak self] _, new in self?.replaced.append(new) }
+        controller.reporter.follow { report in reported.withLock { $0.append(report) } }
+        controller.onReplacement = { [weak self] _, new in self?.replaced.append(new) }
     }
 
     /// Begins an interruption, such as a phone call. The system pauses a player that plays.
     func interrupt() {
         if player.timeControlStatus == .playing { player.pauseBySystem(.audioSessionInterrupted) }
         center.post(name: AudioNotices.interruption, object: nil, userInfo: [AudioNotices.interruptionTypeKey: AudioNotices.began])
+    }
+
+    /// Changes the route of the sound to an AirPlay receiver, or back.
+    func playOnAirPlay(_ isOnAirPlay: Bool) {
+        controller.hasAirPlayRoute = { isOnAirPlay }
+        center.post(name: AudioNotices.routeChange, object: nil, userInfo: [:])
     }
 
     /// Pulls the headphones out. The system pauses a player that plays.

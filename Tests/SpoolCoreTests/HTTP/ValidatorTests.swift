@@ -116,8 +116,16 @@ import Testing
             (["If-Range": #""b""#], tagged, .proceed(honoursRange: false)),
             (["If-None-Match": #""a""#, "If-Range": #""b""#], tagged, .notModified),
             (["If-None-Match": #""b""#, "If-Range": #""b""#], tagged, .proceed(honoursRange: false)),
-            // Conditions that only the origin evaluates are ignored.
-            (["If-Match": #""b""#, "If-Unmodified-Since": "Sun, 06 Nov 1970 08:49:37 GMT"], tagged, .proceed(honoursRange: true)),
+            // If-Match comes first and compares strongly. If-Unmodified-Since is ignored beside it.
+            (["If-Match": #""b", "a""#, "If-Unmodified-Since": "Sun, 06 Nov 1970 08:49:37 GMT"], tagged, .proceed(honoursRange: true)),
+            (["If-Match": #""b""#, "If-None-Match": #""a""#], tagged, .failed),
+            (["If-Match": #"W/"a""#], weaklyTagged, .failed),
+            (["If-Match": "*"], bare, .proceed(honoursRange: true)),
+            (["If-Match": #""a""#], bare, .failed),
+            (["If-Unmodified-Since": hourLater], tagged, .proceed(honoursRange: true)),
+            (["If-Unmodified-Since": "Sun, 06 Nov 1994 08:49:36 GMT"], tagged, .failed),
+            (["If-Unmodified-Since": "never"], tagged, .proceed(honoursRange: true)),
+            (["If-Unmodified-Since": "Sun, 06 Nov 1970 08:49:37 GMT"], bare, .proceed(honoursRange: true)),
         ] as [(HTTPFields, Representation, Precondition.Outcome)])
     func `conditions follow the order of RFC 9110`(fields: HTTPFields, representation: Representation, expected: Precondition.Outcome) {
         #expect(Precondition.evaluate(fields: fields, representation: representation) == expected)

@@ -30,7 +30,7 @@ import Testing
             walk.settle()
             transitions = walk.transitions ?? transitions
         }
-        for scene in [endAtOnce, endWhileOpening, endWhenReady, answerAnotherSite, answerOtherFields, goneWhileRead] {
+        for scene in [endAtOnce, endWhileOpening, endWhenReady, answerAnotherSite, answerOtherFields, goneWhileRead, replacedBeforeUse] {
             transitions.beginSession()
             let probe = SessionProbe()
             transitions.record(probe.machine)
@@ -76,9 +76,10 @@ import Testing
         record()
     }
 
-    /// A version that was selected by other request fields takes the place of the one that a reader
-    /// may use and has not committed to.
-    private static func answerOtherFields(_ probe: SessionProbe, _ record: () -> Void) {
+    /// Opens a session, prepares a reader, and lets another one ask for a new version.
+    ///
+    /// - Returns: The first reader.
+    private static func reloadBesidePrepared(_ probe: SessionProbe, _ record: () -> Void) -> ReaderID {
         open(probe, record)
         let reader = probe.join(0)
         record()
@@ -88,6 +89,13 @@ import Testing
         record()
         _ = probe.prepare(other)
         record()
+        return reader
+    }
+
+    /// A version that was selected by other request fields takes the place of the one that a reader
+    /// may use and has not committed to.
+    private static func answerOtherFields(_ probe: SessionProbe, _ record: () -> Void) {
+        let reader = reloadBesidePrepared(probe, record)
         if let fetch = probe.machine.fetches.first {
             probe.full(fetch.id, length: 50, fields: ["ETag": "\"v2\"", "Vary": "X-Quality"])
         }
@@ -110,6 +118,15 @@ import Testing
         _ = probe.prepare(other)
         record()
         if let fetch = probe.machine.fetches.first { probe.head(fetch.id, 410, [:]) }
+        record()
+    }
+
+    /// Another version takes the place of the one that a consumer is about to commit to.
+    private static func replacedBeforeUse(_ probe: SessionProbe, _ record: () -> Void) {
+        let reader = reloadBesidePrepared(probe, record)
+        if let fetch = probe.machine.fetches.first { probe.full(fetch.id, length: 50, fields: ["ETag": "\"v2\""]) }
+        record()
+        probe.machine.readerTold(reader)
         record()
     }
 

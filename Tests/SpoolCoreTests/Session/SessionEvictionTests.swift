@@ -41,6 +41,13 @@ import Testing
         #expect(evict(100 * MiB, probe) == [range(0, 9 * MiB), range(14 * MiB, 32 * MiB)])
     }
 
+    @Test func `bytes ahead of a reader stay where no other response could bring them back`() {
+        let probe = SessionProbe()
+        probe.open(length: 32 * MiB, stored: [0...32 * MiB - 1], fields: ["ETag": "W/\"v1\""])
+        _ = probe.step(probe.join(10 * MiB))
+        #expect(evict(100 * MiB, probe) == [range(0, 9 * MiB)])
+    }
+
     @Test func `bytes handed to a reader stay until its next read`() {
         let probe = SessionProbe { $0.keptBehindBytes = 0 }
         probe.open(length: 32 * MiB, stored: [0...32 * MiB - 1])

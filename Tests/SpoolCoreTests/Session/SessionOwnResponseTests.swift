@@ -57,11 +57,11 @@ import Testing
         probe.partial(own, 50_000, 100_000, total: 100_000, fields: fields)
         probe.body(own, 10_000)
         #expect(!probe.machine.stores(own))
-        #expect(probe.machine.generation(of: own) != probe.machine.version?.generation)
+        #expect(probe.machine.fetch(own)?.generation != probe.machine.version?.generation)
         probe.withdraw(reader)
         #expect(probe.machine.fetches == [])
         #expect(!probe.machine.stores(own))
-        #expect(probe.machine.generation(of: own) == nil)
+        #expect(probe.machine.fetch(own)?.generation == nil)
     }
 
     @Test(arguments: [FetchPolicy.whilePlaying, .wholeResource])

@@ -16,6 +16,48 @@ import Testing
         return (probe, reader, fetch)
     }
 
+    // MARK: Urgency
+
+    @Test func `a request whose reader takes nothing for a round trip is unread, until the reader goes on`() {
+        let (probe, reader, fetch) = running()
+        probe.body(fetch, 65_536)
+        probe.now = probe.now + ReceiveWindow.harmlessDelay
+        probe.body(fetch, 65_536)
+        #expect(probe.fetch(fetch)?.isUnread == false)
+        probe.now = probe.now + 1
+        probe.body(fetch, 65_536)
+        #expect(probe.fetch(fetch)?.isUnread == true)
+        probe.body(fetch, 65_536)
+        #expect(probe.prioritized == [fetch])
+        probe.read(reader, upTo: 1)
+        #expect(probe.fetch(fetch)?.isUnread == false)
+        #expect(probe.prioritized == [fetch, fetch])
+    }
+
+    @Test func `a request for which a reader waits is read, however late its bytes come`() {
+        let (probe, reader, fetch) = running()
+        probe.body(fetch, 65_536)
+        probe.read(reader)
+        for _ in 0..<3 {
+            probe.now = probe.now + .seconds(1)
+            probe.body(fetch, 65_536)
+            probe.read(reader)
+        }
+        #expect(probe.prioritized == [])
+    }
+
+    @Test func `a request ahead of its reader is unread, until the reader comes to its first byte`() {
+        let probe = SessionProbe()
+        let reader = probe.join(0)
+        probe.open(length: 100 * MiB, stored: [0...MiB - 1])
+        probe.step(reader)
+        let fetch = probe.startedIDs[0]
+        #expect(probe.fetch(fetch)?.start == MiB && probe.fetch(fetch)?.isUnread == true)
+        probe.read(reader)
+        #expect(probe.fetch(fetch)?.isUnread == false)
+        #expect(probe.prioritized == [fetch])
+    }
+
     // MARK: The read-ahead window
 
     @Test func `a fetch pauses at the end of its reader's window`() {

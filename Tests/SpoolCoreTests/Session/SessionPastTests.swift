@@ -75,6 +75,59 @@ import Testing
         #expect(probe.step(reader) == .end)
     }
 
+    @Test(arguments: [15 * MiB, 20 * MiB - 100], [206, 403, 404, 416, 503])
+    func `a running fetch brings the bytes for which another reader's seek asked in vain`(seek: Int64, status: Int) throws {
+        let probe = SessionProbe()
+        let reader = probe.join(0)
+        probe.openEmpty()
+        probe.step(reader)
+        let old = try #require(probe.startedIDs.last)
+        probe.partial(old, 0, 20 * MiB, total: 20 * MiB)
+        probe.body(old, 64 << 10)
+        #expect(probe.read(reader) == 64 << 10)
+        let other = probe.join(seek, takesAnyStatus: true)
+        probe.step(other)
+        let new = try #require(probe.startedIDs.last)
+        #expect(probe.starts.last?.lower == seek)
+        if status == 206 {
+            probe.partial(new, seek, 20 * MiB, total: 20 * MiB, fields: Self.newer)
+        } else {
+            probe.head(new, status, ["Content-Length": "0"])
+        }
+        for _ in 1..<320 {
+            #expect(probe.body(old, 64 << 10) == 64 << 10)
+            probe.store(old)
+            #expect(probe.read(reader) == 64 << 10)
+        }
+        #expect(probe.step(reader) == .end)
+        #expect(probe.starts.count(where: { $0.lower > 0 && $0.lower < seek }) == 0)
+    }
+
+    @Test func `a running fetch brings the bytes that another reader gets without storing them`() throws {
+        let probe = SessionProbe()
+        let reader = probe.join(0)
+        probe.openEmpty()
+        probe.step(reader)
+        let old = try #require(probe.startedIDs.last)
+        probe.partial(old, 0, 20 * MiB, total: 20 * MiB)
+        probe.body(old, 64 << 10)
+        #expect(probe.read(reader) == 64 << 10)
+        let other = probe.join(15 * MiB, rules: UseRules(mode: .doNotStore))
+        probe.step(other)
+        let beside = try #require(probe.startedIDs.last)
+        probe.partial(beside, 15 * MiB, 20 * MiB, total: 20 * MiB)
+        probe.body(beside, 64 << 10)
+        #expect(probe.read(other) == 64 << 10)
+        probe.leave(other)
+        for _ in 1..<320 {
+            #expect(probe.body(old, 64 << 10) == 64 << 10)
+            probe.store(old)
+            #expect(probe.read(reader) == 64 << 10)
+        }
+        #expect(probe.step(reader) == .end)
+        #expect(probe.starts.count == 2)
+    }
+
     @Test func `a past version and its fetch end with the last reader`() throws {
         let probe = SessionProbe()
         let first = probe.join(0), second = probe.join(0)
@@ -89,9 +142,9 @@ import Testing
         probe.full(try #require(probe.startedIDs.last), length: 500, fields: Self.newer)
         let generation = try #require(probe.machine.toldVersion(of: first))
         probe.leave(first)
-        #expect(probe.machine.past(generation) != nil && !probe.cancelled.contains(old))
+        #expect(probe.machine.body(apart: generation) != nil && !probe.cancelled.contains(old))
         probe.leave(second)
-        #expect(probe.machine.past(generation) == nil && probe.cancelled.contains(old))
+        #expect(probe.machine.body(apart: generation) == nil && probe.cancelled.contains(old))
         #expect(probe.actions.contains(.pastOver(generation)))
     }
 
@@ -141,7 +194,7 @@ import Testing
         return id
     }
 
-    @Test(arguments: [401, 403, 302])
+    @Test(arguments: [401, 403, 302, 304])
     func `the refusal of another reader's request ends only that reader, and the others ask by themselves`(status: Int) throws {
         let probe = SessionProbe()
         probe.open(length: 10_000, stored: [0...999])

@@ -21,6 +21,8 @@ final class SessionProbe {
         var limits = SessionLimits()
         // Most tests are about one long response. `SessionWindowTests` is about windows.
         limits.provenBytes = 0
+        // `SessionGapTests` are about the question before a gap.
+        limits.gapPatience = 0
         change(&limits)
         var rules = StoringRules()
         changeRules(&rules)
@@ -43,6 +45,7 @@ final class SessionProbe {
         }
     }
     var stopped: [FetchID] { actions.compactMap { if case .stop(let id) = $0 { id } else { nil } } }
+    var prioritized: [FetchID] { actions.compactMap { if case .prioritize(let id) = $0 { id } else { nil } } }
     var resumed: [FetchID] { actions.compactMap { if case .resume(let id) = $0 { id } else { nil } } }
     var woken: [ReaderID] { actions.compactMap { if case .wake(let id) = $0 { id } else { nil } } }
     var verifications: [ByteRange] { actions.compactMap { if case .verify(let range, _) = $0 { range } else { nil } } }

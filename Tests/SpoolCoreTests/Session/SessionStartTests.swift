@@ -42,7 +42,7 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
-    @Test func `foundVersion is true only for readers that joined a known version`() {
+    @Test func `only a reader that joined a known version did not wait for it`() {
         let probe = SessionProbe()
         let early = probe.join(0)
         probe.openEmpty()
@@ -50,7 +50,7 @@ import Testing
         let joining = probe.join(0)
         probe.partial(probe.startedIDs[0], 0, 1000, total: 1000)
         let late = probe.join(0)
-        #expect([early, joining, late].map(probe.machine.foundVersion) == [false, false, true])
+        #expect([early, joining, late].map { probe.machine.reader($0)?.awaitedVersion } == [true, true, false])
         // Another version counts as new for a reader that did not get the old one.
         _ = probe.prepare(late)
         probe.move(late, to: 500)
@@ -58,7 +58,7 @@ import Testing
         probe.pass(.seconds(1))
         #expect(probe.step(late) == .wait)
         probe.full(probe.startedIDs[1], length: 1000, fields: ["ETag": "\"v2\""])
-        #expect(!probe.machine.foundVersion(late))
+        #expect(probe.machine.reader(late)?.awaitedVersion == true)
     }
 
     @Test func `a reader that answers with its first byte wakes at that byte`() {
@@ -303,6 +303,35 @@ import Testing
         probe.finish(first)
         #expect(probe.starts.count == 2)
         #expect(probe.starts[1] == OriginAsk(2 * MiB, 3 * MiB, ifRange: "\"v1\""))
+    }
+
+    @Test func `the windows of a reader that goes on double, up to a bound, and a seek begins with a short one`() throws {
+        let probe = SessionProbe {
+            $0.requestBytes = 2 * MiB
+            $0.longestRequestBytes = 8 * MiB
+        }
+        probe.open(length: 100 * MiB)
+        let reader = probe.join(0)
+        probe.step(reader)
+        for number in 0..<5 { try take(number, probe, reader) }
+        #expect(probe.starts.prefix(5).map { ($0.upper ?? 0) - $0.lower } == [2, 2, 4, 8, 8].map { $0 * MiB })
+        probe.move(reader, to: 60 * MiB)
+        probe.step(reader)
+        let seek = try #require(probe.starts.last)
+        #expect(seek.lower == 60 * MiB && seek.upper == 62 * MiB)
+    }
+
+    /// Lets a reader take the whole answer to a request.
+    private func take(_ number: Int, _ probe: SessionProbe, _ reader: ReaderID) throws {
+        let (ask, fetch) = (probe.starts[number], probe.startedIDs[number])
+        let upper = try #require(ask.upper)
+        probe.partial(fetch, ask.lower, upper, total: 100 * MiB)
+        var left = upper - ask.lower
+        while left > 0 {
+            left -= probe.body(fetch, min(left, MiB))
+            probe.read(reader)
+        }
+        probe.finish(fetch)
     }
 
     @Test func `the next window is requested only when the read-ahead reaches it`() {

@@ -51,6 +51,7 @@ extension ReaderState.Validation {
         switch self {
         case .unchecked: "unchecked"
         case .awaitsOrigin: "awaitsOrigin"
+        case .awaitsGap: "awaitsGap"
         case .trusts: "trusts"
         }
     }
@@ -71,8 +72,9 @@ extension ReaderState.Source {
         switch self {
         case .undecided: "undecided"
         case .version: "version"
-        case .own: "own"
-        case .past: "past"
+        case .awaited: "awaited"
+        case .body: "body"
+        case .replaced: "replaced"
         }
     }
 }

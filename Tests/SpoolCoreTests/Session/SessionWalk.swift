@@ -163,7 +163,8 @@ struct SessionWalk {
             case .verify(let range, let generation): owedVerifications.append((range, generation))
             case .setTimer(let at): timer = min(timer ?? at, at)
             case .release(let id, let below): change(id) { $0.segments.removeAll { $0.start + Int64($0.bytes.count) <= below } }
-            case .versionChanged, .representationUpdated, .passing, .ended, .usedUnvalidated, .gone, .unfinished, .forgotten, .pastOver:
+            case .prioritize, .versionChanged, .representationUpdated, .passing, .ended, .usedUnvalidated, .gone, .unfinished, .forgotten,
+                .pastOver:
                 break
             }
         }

@@ -41,7 +41,10 @@ import Testing
         "X-Method-Override",
         // Naming a host, a path or a client behind a proxy.
         "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "X-Original-URL", "X-Rewrite-URL",
-        "X-Client-IP", "X-Host",
+        "X-Client-IP", "X-Host", "Front-End-Https", "X-ProxyUser-Ip", "X-AppEngine-User-IP", "X-Amzn-Oidc-Identity",
+        "CF-Access-Jwt-Assertion",
+        // The proxy of CGI programs.
+        "Proxy",
     ]) func `a field that poisons, or that is the cache's own, stays here`(name: String) {
         for place in [Self.general, .site] {
             for written in [name, name.uppercased(), name.lowercased()] {

@@ -110,6 +110,17 @@ import Testing
         UserCase(
             response: ["Cache-Control": "public", "Vary": "Accept"], first: ["X-Url-Host": "a"], second: ["X-Url-Host": "b"], one: .use,
             many: .use),
+        // `Vary` states that a field of unknown meaning leaves the response alone. A field that
+        // looks like credentials counts all the same.
+        UserCase(response: [:], first: ["X-Request": "1"], second: ["X-Request": "2"], one: .use, many: .ask),
+        UserCase(response: ["Vary": "Accept"], first: ["X-Request": "1"], second: ["X-Request": "2"], one: .use, many: .use),
+        UserCase(response: ["Vary": "Accept"], first: ["X-Request": "1"], second: [:], one: .use, many: .use),
+        UserCase(
+            response: ["Vary": "Accept"], first: ["X-Request": "1", "X-Token": "a"], second: ["X-Request": "2", "X-Token": "a"], one: .use,
+            many: .use),
+        UserCase(response: ["Vary": "Accept"], first: ["X-Token": "a"], second: ["X-Token": "b"], one: .use, many: .ask),
+        UserCase(response: ["Vary": "Accept"], first: a, second: [:], one: .use, many: .ask),
+        UserCase(response: ["Vary": "X-Request"], first: ["X-Request": "1"], second: ["X-Request": "2"], one: .other, many: .other),
         UserCase(response: ["Cache-Control": "must-revalidate"], first: a, second: b, one: .use, many: .ask),
         UserCase(response: ["Cache-Control": "private"], first: a, second: b, one: .ask, many: .other),
         UserCase(response: ["Cache-Control": "private"], first: a, second: a, one: .use, many: .other),
@@ -171,6 +182,18 @@ import Testing
         // A version that the origin confirms without credentials is open to every client.
         let variedOfA = try #require(VariantMark(of: ["Vary": "X"], for: client(Self.a), isShared: true))
         #expect(VariantMark.merged(variedOfA, with: varied)?.users == [])
+    }
+
+    @Test func `an admitted user of a response with Vary may send other fields of unknown meaning`() throws {
+        var mark = try #require(VariantMark(of: ["Vary": "Accept"], for: client(Self.a), isShared: true))
+        mark.admit(client(["Authorization": "b", "X-Request": "1"]))
+        let again = client(["Authorization": "b", "X-Request": "2"])
+        #expect(mark.verdict(for: again) == .use && mark.verdict(for: client(["X-Request": "1"])) == .ask)
+        mark.revoke(again)
+        #expect(mark.verdict(for: client(["Authorization": "b", "X-Request": "1"])) == .ask && mark.verdict(for: client(Self.a)) == .use)
+        // A mark of a response without `Vary` names one user and all other fields.
+        let plain = try #require(VariantMark(of: [:], for: client(Self.a), isShared: true))
+        #expect(plain.verdict(for: client(["Authorization": "a", "X-Request": "1"])) == .ask)
     }
 
     @Test func `a version that becomes personal is open to everybody no longer`() throws {

@@ -10,6 +10,7 @@ import Testing
 /// from the case.
 final class HTTPCaseRun {
     private let row: HTTPCase
+    private let isSite: Bool
     private let time = ManualTime()
     private let origin = TableOrigin()
     private let world: ProxyWorld
@@ -19,18 +20,20 @@ final class HTTPCaseRun {
 
     static let site = "http://site.example"
     /// How often the case looks whether a fetch is over. Each look waits for a lane.
-    private static let patience = 100_000
+    private static let patience = 1_000_000
 
-    private init(_ row: HTTPCase, store: StoreKind) throws {
-        self.row = row
+    private init(_ row: HTTPCase, store: StoreKind, isSite: Bool) throws {
+        (self.row, self.isSite) = (row, isSite)
         world = try ProxyWorld(
             store: store, time: time, transport: origin, configuration: { $0.freshness.isShared = row.isShared },
-            options: { $0.fixedOrigin = Self.site })
+            options: { if isSite { $0.fixedOrigin = Self.site } })
     }
 
     /// Returns what differs from the case, in words.
-    static func differences(_ row: HTTPCase, store: StoreKind = .memory) throws -> [String] {
-        let run = try HTTPCaseRun(row, store: store)
+    ///
+    /// - Parameter isSite: Whether the proxy stands in for the site.
+    static func differences(_ row: HTTPCase, store: StoreKind = .memory, isSite: Bool = true) throws -> [String] {
+        let run = try HTTPCaseRun(row, store: store, isSite: isSite)
         defer { run.world.stop() }
         for index in row.steps.indices { try run.take(index) }
         return run.differences
@@ -52,7 +55,7 @@ final class HTTPCaseRun {
         let client = try world.connect()
         var fields = HTTPFields(step.fields.map { .init(name: $0.name, value: TableOrigin.dated($0.value, now)) })
         if let body = step.requestBody { fields["Content-Length"] = String(body.utf8.count) }
-        client.ask(step.target, method: step.method, fields)
+        client.ask((isSite ? "" : "/http/site.example") + step.target, method: step.method, fields)
         if let body = step.requestBody { client.write(body) }
         return try client.answer(to: step.method)
     }

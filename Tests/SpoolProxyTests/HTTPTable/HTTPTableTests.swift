@@ -9,6 +9,12 @@ import Testing
         let differences = try HTTPCaseRun.differences(row)
         #expect(differences.isEmpty, "\(row.section), \(row.requirement): \(row.conversation)\n\(differences.joined(separator: "\n"))")
     }
+
+    @Test(arguments: HTTPCase.ofGeneralProxy)
+    func `each requirement of caching holds in a proxy for all sites, too`(row: HTTPCase) throws {
+        let differences = try HTTPCaseRun.differences(row, isSite: false)
+        #expect(differences.isEmpty, "\(row.section), \(row.requirement): \(row.conversation)\n\(differences.joined(separator: "\n"))")
+    }
 }
 
 /// docs/http.md agrees with the table.

@@ -66,7 +66,7 @@ import Testing
         let world = try world(origin)
         defer { world.stop() }
         for _ in 0..<2 {
-            #expect(try world.get("/https/origin.example/play?id=1").text == "#EXTM3U\n/https/origin.example/a.ts\n")
+            #expect(try world.get("/https/origin.example/play?id=1").text == "#EXTM3U\nhttp://127.0.0.1/https/origin.example/a.ts\n")
             let list = try world.get("/https/origin.example/assets")
             #expect(list.text == #"{"ASSETS":[{"URI":"http://127.0.0.1/_spool/child/https/ads.example/ad.m3u8","DURATION":5}]}"#)
         }
@@ -88,7 +88,7 @@ import Testing
         defer { world.stop() }
         for _ in 0..<2 {
             let playlist = try world.get("/https/origin.example/play.php?id=1"), mpd = try world.get("/https/origin.example/mpd")
-            #expect(playlist.text == "\u{FEFF}\n#EXTM3U\n/https/origin.example/a.ts\n")
+            #expect(playlist.text == "\u{FEFF}\n#EXTM3U\nhttp://127.0.0.1/https/origin.example/a.ts\n")
             #expect(mpd.text == "<MPD><BaseURL>/https/origin.example/a/</BaseURL></MPD>")
             let isPage = type.hasPrefix("text/html")
             #expect(playlist["Content-Type"] == (isPage ? "application/vnd.apple.mpegurl" : type))
@@ -105,9 +105,10 @@ import Testing
         let world = try world(origin)
         defer { world.stop() }
         for _ in 0..<2 {
+            let line = "http://127.0.0.1/https/origin.example/a.ts\n"
             let plain = try world.get("/https/origin.example/plain"), coded = try world.get("/https/origin.example/coded")
-            #expect(plain.text == "#EXTM3U\n/https/origin.example/a.ts\n" && plain["Content-Encoding"] == nil)
-            #expect(coded.text == "#EXTM3U\n/https/origin.example/a.ts\n/https/origin.example/a.ts\n" && coded["Content-Encoding"] == nil)
+            #expect(plain.text == "#EXTM3U\n\(line)" && plain["Content-Encoding"] == nil)
+            #expect(coded.text == "#EXTM3U\n\(line)\(line)" && coded["Content-Encoding"] == nil)
         }
     }
 
@@ -139,7 +140,8 @@ import Testing
         for _ in 0..<2 {
             let answer = try world.get(target(play))
             #expect(answer.status == 302 && answer["Location"] == "/_spool/child\(target(moved))")
-            #expect(try world.get("/_spool/child\(target(moved))").text.contains("\n/_spool/child/https/cdn.example/a.ts\n"))
+            let list = try world.get("/_spool/child\(target(moved))").text
+            #expect(list.contains("\nhttp://127.0.0.1/_spool/child/https/cdn.example/a.ts\n"))
             #expect(try world.get("/https/origin.example/text").text == "no manifest")
         }
     }
@@ -320,7 +322,7 @@ import Testing
         #expect(origin.count(of: growing) == asked, "once the stream has ended, the stored length counts")
     }
 
-    @Test func `a failure at the edge of a live playlist is forgotten after a target duration`() throws {
+    @Test func `a stored failure of a part of a live playlist hides no part that exists by now`() throws {
         let hint = "https://origin.example/a/2.1.mp4"
         var missing = DocumentOrigin.Document("no", type: "text/plain", fields: ["Cache-Control": "max-age=600"])
         (missing.status, missing.hasTag) = (404, false)
@@ -330,9 +332,7 @@ import Testing
         defer { world.stop() }
         _ = try world.get(target(master))
         for _ in 0..<2 { #expect(try world.get(target(hint)).status == 404) }
-        #expect(origin.count(of: hint) == 1)
         origin[hint] = .init("part", type: "video/mp4")
-        time.advance(by: .seconds(5))
         #expect(try world.get(target(hint)).text == "part")
         #expect(origin.asked.last?.isHeldBack == true, "the origin may hold the answer back")
     }

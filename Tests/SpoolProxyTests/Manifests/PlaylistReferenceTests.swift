@@ -133,6 +133,65 @@ import Testing
         }
     }
 
+    @Test func `the references of a plain list name the proxy, because players take a path for that of a file`() throws {
+        let origin = DocumentOrigin([
+            Self.url: .init(
+                "#EXTM3U x-tvg-url=\"/epg.xml\"\n#EXTINF:-1 tvg-id=\"a\",One\na.mp3\n#EXTINF:-1,Two\nhttps://cdn.example/b.mp3\n")
+        ])
+        let world = try ProxyWorld(transport: origin)
+        defer { world.stop() }
+        let path = "/https/origin.example:444/live/hd/main.m3u8?session=a%20b"
+        let query = "/?url=" + Self.url.utf8.map { "%" + String(Int($0) + 256, radix: 16).suffix(2) }.joined()
+        for (target, first) in [(path, "a.mp3"), (query, "http://127.0.0.1/https/origin.example:444/live/hd/a.mp3")] {
+            let lines = try world.get(target).text.split(separator: "\n")
+            #expect(lines.count == 5 && lines[2] == first, "\(target)")
+            #expect(lines[4].hasPrefix("http://127.0.0.1/") && lines[4].hasSuffix("/https/cdn.example/b.mp3"), "\(lines[4])")
+            #expect(lines[0].contains("\"/epg.xml\""))
+        }
+    }
+
+    @Test(arguments: ["", "secret"], ["", "d:"])
+    func `the query form answers an MPD in place, with a base that means what its address means`(token: String, tag: String) throws {
+        let start =
+            "<\(tag)MPD xmlns\(tag.isEmpty ? "" : ":d")=\"urn:mpeg:dash:schema:mpd:2011\" type=\"static\"><\(tag)ProgramInformation/>"
+        let rest =
+            "<\(tag)Period><\(tag)AdaptationSet><\(tag)SegmentTemplate media=\"v$Number$.m4s\" initialization=\"/i.mp4\"/></\(tag)AdaptationSet></\(tag)Period></\(tag)MPD>"
+        func base(_ text: String) -> String { "<\(tag)BaseURL>\(text)</\(tag)BaseURL>" }
+        let origin = DocumentOrigin()
+        let middles = [
+            "", base("hd/") + base("https://cdn.example/x/"), base(""), "<\(tag)Location>b.mpd</\(tag)Location>",
+            "<\(tag)PatchLocation>p</\(tag)PatchLocation>",
+        ]
+        for (index, middle) in middles.enumerated() {
+            origin["\(Self.url)&n=\(index)"] = .init(start + middle + rest, type: "application/dash+xml")
+        }
+        let world = try ProxyWorld(transport: origin, options: { $0.token = token.isEmpty ? nil : token })
+        defer { world.stop() }
+        let prefix = token.isEmpty ? "/" : "/\(token)/", place = "\(prefix)https/origin.example:444"
+        func query(_ index: Int, _ fields: HTTPFields = [:]) throws -> ProxyClient.Answer {
+            let url = "\(Self.url)&n=\(index)".utf8.map { "%" + String(Int($0) + 256, radix: 16).suffix(2) }.joined()
+            return try world.get("\(prefix)?url=\(url)", fields)
+        }
+        let moved = rest.replacing("/i.mp4", with: "\(place)/i.mp4")
+        let added = base("http://127.0.0.1\(place)/live/hd/"), period = "<\(tag)Period>"
+        #expect(try query(0).text == start + moved.replacing(period, with: period + added))
+        // A base beside that of a period would be another server.
+        origin["\(Self.url)&n=0"] = .init(start + rest.replacing(period, with: period + base("sd/")), type: "application/dash+xml")
+        #expect(
+            try query(0, ["Cache-Control": "no-cache"]).text
+                == start + moved.replacing(period, with: period + base("\(place)/live/hd/sd/")))
+        let stated = try query(1)
+        #expect(
+            stated.status == 200
+                && stated.text.hasPrefix(start + base("\(place)/live/hd/hd/") + base("\(prefix)_spool/child/https/cdn.example/x/")),
+            "\(stated.text)")
+        for index in 0...1 {
+            let own = try world.get("\(place)/live/hd/main.m3u8?session=a%20b&n=\(index)"), other = try query(index)
+            #expect(own.status == 200 && !own.text.contains("live/hd") && own["ETag"] != other["ETag"])
+        }
+        for index in 2..<middles.count { #expect(try query(index).status == 302) }
+    }
+
     @Test(arguments: ["", "secret"])
     func `a URL of the site whose path begins with two slashes stays at the proxy`(token: String) throws {
         let site = "https://origin.example", lines = ["\(site)/a.ts", "\(site)//cdn.example/b.ts", "\(site)/\\cdn.example/c.ts", "/d.ts"]
@@ -158,7 +217,7 @@ import Testing
     @Test func `a resource of another site needs the proof that only a manifest contains`() throws {
         let site = "https://origin.example"
         let origin = DocumentOrigin([
-            "\(site)/m.m3u8": DocumentOrigin.Document("#EXTM3U\nhttps://cdn.example/s.ts\n"),
+            "\(site)/m.m3u8": DocumentOrigin.Document("#EXTM3U\n#EXT-X-VERSION:3\nhttps://cdn.example/s.ts\n"),
             "https://cdn.example/s.ts": DocumentOrigin.Document("segment", type: "video/mp2t"),
         ])
         let world = try ProxyWorld(transport: origin, options: { $0.fixedOrigin = site })
@@ -178,7 +237,7 @@ import Testing
         let site = "https://origin.example", cdn = "https://cdn.example"
         let pairs = [
             ("/a/b/s.ts?x=1&y=%2F", "/a/./b/s.ts?x=1&y=%2F"), ("/a/$b$/s.ts", "/a/c/../$b$/s.ts"), ("/s.ts", "/./s.ts"),
-            ("/a/s.ts?sig=a/b", "/b/../a/s.ts?sig=a/b"),
+            ("/a/s.ts?sig=a/b", "/b/../a/s.ts?sig=a/b"), ("/a/c/", "/a/c/."), ("/a/c/d.ts?/..", "/a/c/./d.ts?/.."), ("/a/?e", "/a/c/..?e"),
         ]
         let lines = pairs.flatMap { [cdn + $0.0, cdn + $0.1] } + [cdn + "/a/b/s.ts?x=1&y=%2F#t=5"]
         let text = "#EXTM3U\n" + lines.map { "#EXTINF:4,\n\($0)\n" }.joined() + "#EXT-X-ENDLIST\n"
@@ -228,7 +287,11 @@ import Testing
         let directory = playlist.replacing("v.m3u8", with: "")
         #expect(try world.get(directory + below[0]).text == "/a/b/more/t.ts")
         #expect(try world.get(isNamed ? directory.replacing("/a/b/", with: "/a/other.ts") : below[1]).text == "/a/other.ts")
-        let outside = ["../other.ts", "%2e%2e/other.ts", "x/..%2f..%2fother.ts", "x\\..\\..\\other.ts", ".%2e%5Cother.ts"]
+        let outside = [
+            "../other.ts", "%2e%2e/other.ts", "x/..%2f..%2fother.ts", "x\\..\\..\\other.ts", ".%2e%5Cother.ts",
+            // U+0600 joins the slash behind it to one character.
+            "%D8%80/..;%D8%80/..;%D8%80/other.ts",
+        ]
         for path in outside where !isNamed { #expect((400...403).contains(try world.get(directory + path).status), "\(path)") }
     }
 
@@ -255,14 +318,16 @@ import Testing
     /// with their host.
     @Test func `a resource of another origin than its manifest gets no credentials in a general proxy`() throws {
         let origin = DocumentOrigin([
-            "https://origin.example/m.m3u8": .init("#EXTM3U\nhttps://cdn.example/v.m3u8\n"),
+            "https://origin.example/m.m3u8": .init("#EXTM3U\n#EXT-X-VERSION:3\nhttps://cdn.example/v.m3u8\n"),
             "https://cdn.example/v.m3u8": .init("#EXTM3U\n#EXTINF:4,\ns.ts\n#EXTINF:4,\nhttps://far.example/s.ts\n#EXT-X-ENDLIST\n"),
             "https://cdn.example/s.ts": .init("segment", type: "video/mp2t"), "https://far.example/s.ts": .init("far", type: "video/mp2t"),
         ])
         let world = try ProxyWorld(transport: origin)
         defer { world.stop() }
         let fields: HTTPFields = ["Cookie": "session=1", "Authorization": "Bearer t", "X-Key": "k", "Referer": "https://site.example/"]
-        #expect(try world.get("/https/origin.example/m.m3u8", fields).text == "#EXTM3U\n/_spool/child/https/cdn.example/v.m3u8\n")
+        #expect(
+            try world.get("/https/origin.example/m.m3u8", fields).text
+                == "#EXTM3U\n#EXT-X-VERSION:3\n/_spool/child/https/cdn.example/v.m3u8\n")
         let child = "/_spool/child/https/cdn.example/"
         #expect(
             try world.get("\(child)v.m3u8", fields).text

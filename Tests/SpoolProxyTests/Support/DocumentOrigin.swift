@@ -23,6 +23,8 @@ final class DocumentOrigin: Transport {
             case part
             case whole
             case status(Int)
+            /// A 416, as to a request for any range.
+            case noRanges
         }
 
         init(_ text: String = "", type: String? = "application/vnd.apple.mpegurl", fields: HTTPFields = [:]) {
@@ -113,6 +115,9 @@ extension DocumentOrigin.Document {
         }
         if hasTag, request.fields["If-None-Match"] == tag { return (ResponseHead(status: 304, fields: fields), []) }
         let isSuffix = request.fields["Range"]?.hasPrefix("bytes=-") == true
+        if request.fields["Range"] != nil, suffixAnswer == .noRanges {
+            return (ResponseHead(status: 416, fields: ["Content-Length": "0"]), [])
+        }
         if isSuffix, case .status(let refused) = suffixAnswer {
             return (ResponseHead(status: refused, fields: ["Content-Length": "7", "Content-Type": "text/plain"]), Array("refused".utf8))
         }
@@ -121,7 +126,7 @@ extension DocumentOrigin.Document {
         {
             let part = Array(body[Int(ranges[0].lowerBound)..<Int(ranges[0].upperBound)])
             fields["Content-Range"] = ContentRange.part(ranges[0], length: .bytes(Int64(body.count))).fieldValue
-            fields["Content-Length"] = String(part.count)
+            if hasLength { fields["Content-Length"] = String(part.count) }
             return (ResponseHead(status: 206, fields: fields), part)
         }
         if hasLength { fields["Content-Length"] = String(body.count) }

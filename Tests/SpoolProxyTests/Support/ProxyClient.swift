@@ -103,6 +103,26 @@ final class ProxyClient {
         return Answer(head: head, body: try rest())
     }
 
+    /// Reads an answer, or the part of it that comes before the server ends the connection.
+    func answerOrPart() throws -> (Answer, isWhole: Bool) {
+        var answer = Answer(head: try head(), body: [])
+        guard ![204, 304].contains(answer.status) else { return (answer, true) }
+        if let length = answer.head.length {
+            answer.body = try take(upTo: length)
+            return (answer, answer.body.count == length)
+        }
+        guard answer["Transfer-Encoding"] == "chunked" else {
+            answer.body = try rest()
+            return (answer, true)
+        }
+        do {
+            while let chunk = try chunk() { answer.body += chunk }
+            return (answer, true)
+        } catch Failure.ended {
+            return (answer, false)
+        }
+    }
+
     func head() throws -> Head {
         let lines = try headLines()
         let parts = lines[0].split(separator: " ", maxSplits: 2)

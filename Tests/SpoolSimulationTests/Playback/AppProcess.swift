@@ -7,7 +7,7 @@ import SpoolSystem
 import SpoolTestSupport
 import SpoolTesting
 
-/// One process of an app: a cache on a disk, a player with its observer, the user and the system.
+/// One process of an app: a cache on a disk, a player with its controller, the user and the system.
 ///
 /// The rules are checked whenever virtual time moves, when no job is left to do:
 ///
@@ -34,7 +34,7 @@ import SpoolTesting
     let scenario: PlaybackScenario
     let script: AppScript
     private let player: AVQueuePlayer
-    private var observer: PlaybackObserver?
+    private var controller: PlaybackController?
     private var lifecycle: AppLifecycle?
     private let center = NotificationCenter()
     private let granted = GrantedTime()
@@ -86,7 +86,7 @@ import SpoolTesting
         tunes = script.resources.map { Self.serve($0, script, scenario) }
         addOrigin()
         scenario.world.cache.loopback = listener
-        observer = PlaybackObserver(player: player, main: scenario.playback.main, center: center)
+        controller = PlaybackController(player: player, main: scenario.playback.main, center: center)
         let granted = granted
         lifecycle = AppLifecycle(
             cache: scenario.world.cache,
@@ -174,16 +174,16 @@ import SpoolTesting
                 act(self)
             }
         }
-        _ = observer?.broadcast.follow({ [weak self] state in
+        _ = controller?.broadcast.follow({ [weak self] state in
             guard case .failed = state else { return }
             MainActor.assumeIsolated { self?.later(Self.pauseAfterFailure) { $0.playAgainAfterFailure() } }
         })
     }
 
     private func playAgainAfterFailure() {
-        guard let observer, case .failed = observer.state, wish.mayPlay else { return }
+        guard let controller, case .failed = controller.state, wish.mayPlay else { return }
         note("the app plays the failed item again")
-        observer.play()
+        controller.play()
         // `play()` sets the rate 1, as that of a player does. The user may have paused just now.
         if wish.mayPlay { player.rate = rate }
         later(Self.pauseAfterFailure) { $0.playAgainAfterFailure() }
@@ -238,7 +238,7 @@ import SpoolTesting
         guard !wish.isCalling else { return }
         wish.played()
         self.rate = rate
-        if let observer, case .failed = observer.state { observer.play() }
+        if let controller, case .failed = controller.state { controller.play() }
         // The user may have paused in the moment in which the item was made again.
         if wish.mayPlay { player.rate = rate }
     }
@@ -246,7 +246,7 @@ import SpoolTesting
     private func pause() {
         note("the user pauses")
         wish.paused()
-        random.chance(1, in: 2) ? observer?.pause() : player.pause()
+        random.chance(1, in: 2) ? controller?.pause() : player.pause()
     }
 
     // MARK: The system
@@ -404,7 +404,7 @@ import SpoolTesting
 
     private func windUp() {
         stopWatch = nil
-        observer = nil
+        controller = nil
         scenario.checkEnd()
         guard violations.isEmpty else { return }
         lifecycle = nil
@@ -436,7 +436,7 @@ import SpoolTesting
         if mark != lastMark || !waits {
             (lastMark, lastProgress) = (mark, simulator.now)
         } else if simulator.now - lastProgress > Self.patience {
-            scenario.violated("the player makes no progress: \(observer.map { "\($0.state)" } ?? "")")
+            scenario.violated("the player makes no progress: \(controller.map { "\($0.state)" } ?? "")")
         }
     }
 
@@ -458,7 +458,7 @@ import SpoolTesting
         let requests = scenario.requests.map { "\($0.request.url) \($0.range ?? "whole") \($0.status ?? 0) \($0.handedOverBytes)" }
         let end = """
             \(player.timeControlStatus), rate \(player.rate), waits: \(player.automaticallyWaitsToMinimizeStalling), \
-            \(observer.map { "\($0.state)" } ?? "no observer"), the user wants to play: \(wish.mayPlay)
+            \(controller.map { "\($0.state)" } ?? "no controller"), the user wants to play: \(wish.mayPlay)
             """
         return simulator.report((violations + lines + [end] + transcripts + requests + ["\(script)"]).joined(separator: "\n"))
     }

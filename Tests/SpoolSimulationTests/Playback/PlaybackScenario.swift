@@ -95,7 +95,7 @@ final class PlaybackScenario: @unchecked Sendable {
                 firstDifference: { content.firstDifference(in: $0, at: $1) }))
     }
 
-    func makeAsset(_ tune: Tune, options: [String: Any]? = nil) -> CachingAVURLAsset {
+    func makeAsset(_ tune: Tune, options: [String: any Sendable]? = nil) -> CachingAVURLAsset {
         let asset = factory.asset(for: tune.url, options: options)
         assets.append(WeakAsset(asset: asset))
         return asset

@@ -13,6 +13,7 @@ final class EngineWorld: Sendable {
     let origin: ScriptedOrigin
     let cache: MediaCache
     let events = EventRecorder()
+    private let dataLanes: [DiskLane]
 
     init(
         _ resources: [VirtualResource], store: any ResourceStore = MemoryStore(), time: any TimeSource = SystemTime(),
@@ -22,12 +23,13 @@ final class EngineWorld: Sendable {
         let random = SystemRandom()
         let lanes = ["control", "index", "data-0", "data-1", "origin"].map { DiskLane(name: $0) }
         origin = ScriptedOrigin(resources, mailbox: lanes[4], time: time, random: random, script: script)
+        dataLanes = Array(lanes[2...3])
         var configuration = Configuration()
         configuration.events = [events]
         change(&configuration)
         let environment = CacheEnvironment(
             time: time, random: random, transport: transport ?? origin, control: lanes[0], indexLane: lanes[1],
-            dataLanes: Array(lanes[2...3]),
+            dataLanes: dataLanes,
             shutDown: { for lane in lanes { lane.shutdown() } })
         cache = try MediaCache(configuration: configuration, environment: environment, store: store)
     }
@@ -57,6 +59,11 @@ final class EngineWorld: Sendable {
         // The last bytes may wait for a timer, which a clock that is moved by hand does not fire.
         try await withCheckedContinuation { continuation in cache.enterReceived { continuation.resume(returning: $0) } }.get()
         #expect(try await indexedBytes(of: resource) == resource.length)
+    }
+
+    /// Waits until the jobs are over that the data lanes have now.
+    func dataLanesAreDone() async {
+        for lane in dataLanes { await withCheckedContinuation { continuation in lane.post { continuation.resume() } } }
     }
 
     /// The number of bytes that the index lists for a resource.

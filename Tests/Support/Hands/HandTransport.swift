@@ -23,6 +23,10 @@ package final class HandTransport: Transport {
 
         func resume() { transport.state.withLock { $0.resumed.append(number) } }
         func cancel() { transport.state.withLock { $0.cancelled.append(number) } }
+        func stop() {
+            cancel()
+            transport.end(number, .cancelled)
+        }
         func setPriority(_ priority: ReadPriority) { transport.state.withLock { $0.priorities[number, default: []].append(priority) } }
     }
 

@@ -6,8 +6,8 @@ import SpoolTestSupport
 import SpoolTesting
 import Testing
 
-/// The observer of players, with a simulated one behind it. On the main actor, as in an app.
-@MainActor @Suite(.timeLimit(.minutes(20))) struct PlaybackObserverTests {
+/// The controller of players, with a simulated one behind it. On the main actor, as in an app.
+@MainActor @Suite(.timeLimit(.minutes(20))) struct PlaybackControllerTests {
     private static func serve(_ world: DoorWorld, _ name: String, length: Int64) -> URL {
         let url = "http://origin.test/album/\(name).mp3"
         world.world.serve(VirtualResource(url: url, seed: UInt64(name.utf8.count) + 40, length: length, contentType: "audio/mpeg"))
@@ -27,9 +27,9 @@ import Testing
     @Test func `a play from start to end goes through loading, playing and ended`() throws {
         let world = try DoorWorld(length: 600_000)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 20)
-        #expect(!stage.player.automaticallyWaitsToMinimizeStalling || stage.observer.state == .idle)
-        stage.observer.play()
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(!stage.player.automaticallyWaitsToMinimizeStalling || stage.controller.state == .idle)
+        stage.controller.play()
+        #expect(world.run { stage.controller.state == .ended })
         #expect(stage.seen.first == .idle && stage.seen.contains(.loading) && stage.seen.contains(.playing) && stage.seen.last == .ended)
         #expect(stage.simulated.stallCount == 0)
         #expect(world.breaches == [])
@@ -51,8 +51,8 @@ import Testing
         let first = world.factory.playerItem(for: world.url)
         let second = world.factory.playerItem(for: Self.serve(world, "b", length: 500_000))
         let stage = ObservedPlayer(world, items: [first, second], habits: habits)
-        stage.observer.play()
-        #expect(world.run { stage.observer.state == .playing })
+        stage.controller.play()
+        #expect(world.run { stage.controller.state == .playing })
         stage.player.advanceToNextItem()
         // The grace, and the pause of the fetch.
         world.pass(.seconds(20))
@@ -69,14 +69,14 @@ import Testing
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 300_000) }
         let item = world.factory.playerItem(for: world.url)
         let stage = ObservedPlayer(world, items: [item])
-        stage.observer.play()
-        #expect(world.run { stage.observer.state == .playing })
+        stage.controller.play()
+        #expect(world.run { stage.controller.state == .playing })
         let asset = try #require(item.asset as? CachingAVURLAsset)
         stage.player.remove(item)
         stage.player.insert(AVPlayerItem(asset: asset), after: nil)
         world.pass(.seconds(5))
         #expect(asset.lastError == nil)
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         #expect(world.breaches == [])
     }
 
@@ -88,26 +88,26 @@ import Testing
                 world.world.versions[DoorWorld.url]?.last?.content.firstDifference(in: bytes, at: offset)
             }
         }
-        let observer = PlaybackObserver(player: player, main: world.playback.main)
+        let controller = PlaybackController(player: player, main: world.playback.main)
         let looper = AVPlayerLooper(player: player, templateItem: world.factory.playerItem(for: world.url))
         player.play()
         #expect(world.run { simulated.endCount >= 3 })
         #expect(world.requests.count == 1)
         #expect(world.breaches == [])
-        withExtendedLifetime((observer, looper)) {}
+        withExtendedLifetime((controller, looper)) {}
     }
 
-    @Test func `the observer reports a stall, and the player resumes once bytes arrive`() throws {
+    @Test func `the controller reports a stall, and the player resumes once bytes arrive`() throws {
         let world = try DoorWorld(length: 4_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 60)
-        stage.observer.play()
-        #expect(world.run { stage.observer.state == .playing })
+        stage.controller.play()
+        #expect(world.run { stage.controller.state == .playing })
         world.world.origin.setOffline(true, breaksTransfers: true)
-        #expect(world.run { stage.observer.state == .stalled })
+        #expect(world.run { stage.controller.state == .stalled })
         world.world.origin.setOffline(false)
-        #expect(world.run { stage.observer.state == .playing })
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { stage.controller.state == .playing })
+        #expect(world.run { stage.controller.state == .ended })
         #expect(world.breaches == [])
     }
 
@@ -115,23 +115,23 @@ import Testing
         let world = try DoorWorld(length: 4_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 60)
-        stage.observer.play()
-        #expect(world.run { stage.observer.state == .playing })
+        stage.controller.play()
+        #expect(world.run { stage.controller.state == .playing })
         world.world.origin.setOffline(true, breaksTransfers: true)
-        #expect(world.run { stage.observer.state == .stalled })
-        stage.observer.pause()
+        #expect(world.run { stage.controller.state == .stalled })
+        stage.controller.pause()
         world.world.origin.setOffline(false)
         world.pass(.seconds(60))
-        #expect(stage.observer.state == .paused)
+        #expect(stage.controller.state == .paused)
     }
 
     @Test func `a failure has the cause that AVFoundation hides`() throws {
         let world = try DoorWorld()
         world.world.origin.follow { _, _ in .status(404) }
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
-        stage.observer.play()
-        #expect(world.run { if case .failed = stage.observer.state { true } else { false } })
-        guard case .failed(let failure) = stage.observer.state else { return }
+        stage.controller.play()
+        #expect(world.run { if case .failed = stage.controller.state { true } else { false } })
+        guard case .failed(let failure) = stage.controller.state else { return }
         #expect(failure.error.domain == AVFoundationErrorDomain)
         #expect(failure.cause?.code == .originStatus && failure.cause?.status == 404)
     }
@@ -139,21 +139,21 @@ import Testing
     @Test func `the player's own play creates a failed item again, at its position`() throws {
         let world = try DoorWorld(length: 600_000)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 60)
-        stage.observer.rescuesItems = false
+        stage.controller.rescuesItems = false
         stage.player.play()
         #expect(world.run { stage.player.currentTime().seconds > 3 })
         stage.simulated.inspect { player in
             player.current?.fail(AVError.nsError(.unknown))
             player.itemsChanged()
         }
-        #expect(world.run { if case .failed = stage.observer.state { true } else { false } })
+        #expect(world.run { if case .failed = stage.controller.state { true } else { false } })
         stage.player.pause()
         world.pass(.seconds(1))
         let time = stage.player.currentTime().seconds
         stage.player.play()
-        #expect(world.run { stage.replaced.count == 1 && stage.observer.state == .playing })
+        #expect(world.run { stage.replaced.count == 1 && stage.controller.state == .playing })
         #expect(stage.player.currentTime().seconds >= time && time > 3)
-        #expect(world.run { stage.observer.state == .ended } && stage.replaced.count == 1)
+        #expect(world.run { stage.controller.state == .ended } && stage.replaced.count == 1)
     }
 
     @Test(arguments: [true, false])
@@ -165,20 +165,20 @@ import Testing
         var habits = PlayerHabits()
         habits.followsRedirects = followsRedirects
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits)
-        stage.observer.play()
+        stage.controller.play()
         #expect(
             world.run {
-                switch (stage.simulated.current?.phase, stage.observer.state) {
+                switch (stage.simulated.current?.phase, stage.controller.state) {
                 case (.direct(let url), _): followsRedirects && url == world.url
                 case (_, .failed(let failure)): !followsRedirects && failure.cause?.code == .fellBack
                 default: false
                 }
             })
-        if case .failed(let failure) = stage.observer.state {
+        if case .failed(let failure) = stage.controller.state {
             #expect(failure.cause?.message.contains("the origin states no length") == true)
         }
         // The player goes on by itself, and its end is the item's.
-        if followsRedirects { #expect(world.run { stage.observer.state == .ended } && stage.simulated.endCount == 1) }
+        if followsRedirects { #expect(world.run { stage.controller.state == .ended } && stage.simulated.endCount == 1) }
         let next = world.asset()
         #expect(next.url == world.url && next.route == .original(.unknownLength))
         #expect(world.breaches == [])
@@ -192,13 +192,13 @@ import Testing
         let endpoint = Endpoint()
         world.world.cache.loopback = endpoint
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 60)
-        stage.observer.play()
-        #expect(world.run { stage.observer.state == .playing })
+        stage.controller.play()
+        #expect(world.run { stage.controller.state == .playing })
         guard case .direct(let place) = stage.simulated.current?.phase else { Issue.record("it was not sent away"); return }
         #expect(place.absoluteString == endpoint.url(for: "") && world.breaches == [])
         stage.player.change([.isExternalPlaybackActive]) { $0.isExternalPlaybackActive = true }
-        #expect(world.run { (stage.player.currentItem?.asset as? AVURLAsset)?.url == world.url && stage.observer.state == .playing })
-        #expect(world.run { stage.observer.state == .ended })
+        #expect(world.run { (stage.player.currentItem?.asset as? AVURLAsset)?.url == world.url && stage.controller.state == .playing })
+        #expect(world.run { stage.controller.state == .ended })
     }
 
     @Test func `a player that does not wait for stalls has no reason for waiting at its start`() throws {
@@ -207,7 +207,7 @@ import Testing
         #expect(world.run { !stage.player.automaticallyWaitsToMinimizeStalling })
         stage.player.play()
         #expect(stage.player.reasonForWaitingToPlay == nil && stage.player.timeControlStatus == .waitingToPlayAtSpecifiedRate)
-        #expect(world.run { stage.observer.state == .playing })
+        #expect(world.run { stage.controller.state == .playing })
         stage.player.pause()
         stage.player.automaticallyWaitsToMinimizeStalling = true
         stage.player.play()
@@ -223,7 +223,7 @@ import Testing
         let first = world.factory.playerItem(for: world.url), second = world.factory.playerItem(for: next)
         let player = isOurPlayer ? CachingQueuePlayer(items: [first]) : AVQueuePlayer(items: [first])
         (player as? CachingQueuePlayer)?.observe(on: world.playback.main)
-        let watching = isOurPlayer ? nil : PlaybackObserver(player: player, main: world.playback.main)
+        let watching = isOurPlayer ? nil : PlaybackController(player: player, main: world.playback.main)
         let assets = [first, second].compactMap(\.cachedAsset)
         world.probe(assets[0])
         let playing = world.load(assets[0], 0, toEnd: true)
@@ -252,7 +252,7 @@ import Testing
         let next = Self.serve(world, "next", length: 20_000_000)
         let items = [world.factory.playerItem(for: world.url), world.factory.playerItem(for: next)]
         let player = AVQueuePlayer(items: items)
-        let watching = PlaybackObserver(player: player, main: world.playback.main)
+        let watching = PlaybackController(player: player, main: world.playback.main)
         world.pass(.milliseconds(1))
         let assets = items.compactMap { $0.asset as? CachingAVURLAsset }
         world.probe(assets[0])
@@ -279,7 +279,7 @@ import Testing
         let names = ["next", "after next"].map { $0.replacing(" ", with: "-") }
         let items = ([world.url] + names.map { Self.serve(world, $0, length: 8_000_000) }).map { world.factory.playerItem(for: $0) }
         let player = AVQueuePlayer(items: items)
-        let watching = PlaybackObserver(player: player, main: world.playback.main)
+        let watching = PlaybackController(player: player, main: world.playback.main)
         world.pass(.milliseconds(1))
         let assets = items.compactMap { $0.asset as? CachingAVURLAsset }
         let later = [2, 1].map { world.load(assets[$0], information: true, 0, toEnd: true) }
@@ -299,14 +299,30 @@ import Testing
     @Test func `an AirPlay receiver takes over with the original URL`() throws {
         let world = try DoorWorld(length: 600_000)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 30)
-        stage.observer.play()
-        #expect(world.run { stage.observer.state == .playing })
+        stage.controller.play()
+        #expect(world.run { stage.controller.state == .playing })
         stage.player.change([.isExternalPlaybackActive]) { $0.isExternalPlaybackActive = true }
         #expect(world.run { (stage.player.currentItem?.asset as? AVURLAsset)?.url == world.url })
         #expect((stage.player.currentItem?.asset as? CachingAVURLAsset)?.route == .original(.requested))
     }
 
-    @Test func `a queue player from the cache has a playback observer`() throws {
+    @Test func `an item that a reset of the media services ended plays on through the cache, and is no rescue`() throws {
+        let world = try DoorWorld(length: 600_000)
+        world.answerProbes(true)
+        let stage = ObservedPlayer(world, items: [world.item()], seconds: 20)
+        stage.controller.play()
+        // More resets than the rescues after which the cache turns itself off.
+        for number in 1...4 {
+            #expect(world.run { stage.controller.state == .playing })
+            stage.simulated.current?.fail(AVError.nsError(.mediaServicesWereReset))
+            #expect(world.run { stage.replaced.count == number })
+        }
+        #expect(world.run { stage.controller.state == .ended })
+        #expect(stage.replaced.allSatisfy { $0.cachedAsset?.route == .cache })
+        #expect(world.probes.isEmpty && !world.world.cache.isBypassed)
+    }
+
+    @Test func `a queue player from the cache has a playback controller`() throws {
         let world = try DoorWorld()
         let player = world.world.cache.queuePlayer(items: [world.factory.playerItem(for: world.url)])
         #expect(player.items().count == 1)
