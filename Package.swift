@@ -109,8 +109,11 @@ var targets: [Target] = [
     // Reads the manifests of players that Apple's systems do not have
     module("SpoolDASH", ["SpoolCore", "SpoolManifests", "Spool"]),
 
+    // Keeps the bytes of a cache in a place of the app
+    module("SpoolBlobs", ["SpoolCore", "SpoolJSON", "SpoolStore", "SpoolSystem"]),
+
     // Takes over the stores of other caches
-    module("SpoolAdoption", ["SpoolCore", "SpoolJSON", "SpoolLibc", "SpoolSystem", "SpoolStore", "Spool"]),
+    module("SpoolAdoption", ["SpoolCore", "SpoolJSON", "SpoolLibc", "SpoolSystem", "SpoolStore", "Spool", "SpoolDASH"]),
 
     // Servers that are asked before origins; for the program only
     module("SpoolTiers", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "SpoolManifests", "Spool"]),
@@ -128,8 +131,11 @@ var targets: [Target] = [
     // The AVFoundation door
     module("SpoolAVFoundation", ["SpoolCore", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool", "SpoolProxy"] + avFoundation),
 
+    // Continues downloads while an app is suspended
+    module("SpoolBackground", ["SpoolCore", "SpoolSystem", "SpoolOrigin", "Spool", "SpoolAVFoundation"] + avFoundation),
+
     // Fakes and contract suites for the tests of apps; imports no test framework
-    module("SpoolTesting", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolOrigin", "Spool"]),
+    module("SpoolTesting", ["SpoolCore", "SpoolLibc", "SpoolSystem", "SpoolStore", "SpoolBlobs", "SpoolOrigin", "Spool"] + sqlite),
 
     // Cases, worlds, a simulator and transports for our own tests; no product
     module(
@@ -141,7 +147,10 @@ var targets: [Target] = [
     // the tests, and no app takes it.
     module(
         "SpoolDeviceChecks", path: "Tests/DeviceChecks",
-        ["SpoolAVFoundation", "SpoolProxy", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTesting"] + avFoundation
+        [
+            "SpoolAVFoundation", "SpoolBackground", "SpoolProxy", "Spool", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore",
+            "SpoolTesting",
+        ] + avFoundation
     ),
 
     // Programs
@@ -157,6 +166,7 @@ var targets: [Target] = [
 
     // Examples, compiled and run by the tests
     module("WAVLevels", path: "Examples/WAVLevels", ["Spool"]),
+    module("BlobShelf", path: "Examples/BlobShelf", ["SpoolBlobs", "SpoolStore"]),
 
     // Tests
     tests("RangeableTests", ["Rangeable"]),
@@ -164,7 +174,7 @@ var targets: [Target] = [
     tests("SpoolMediaTests", ["SpoolMedia", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]),
     tests(
         "SpoolAdoptionTests",
-        ["SpoolAdoption", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]),
+        ["SpoolAdoption", "Spool", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"]),
     tests("SpoolSystemTests", ["SpoolLibc", "SpoolSystem", "SpoolCore"]),
     tests("SpoolStoreTests", ["SpoolLibc", "SpoolStore", "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting"] + sqlite),
     tests(
@@ -194,7 +204,7 @@ var targets: [Target] = [
     tests(
         "SpoolDashboardTests",
         [
-            "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolLibc",
+            "SpoolDashboard", "SpoolProxy", "SpoolServer", "SpoolDASH", "SpoolManifests", "Spool", "SpoolOrigin", "SpoolStore", "SpoolLibc",
             "SpoolSystem", "SpoolCore", "SpoolTestSupport", "SpoolTesting",
         ]),
     tests(
@@ -202,7 +212,8 @@ var targets: [Target] = [
         ["SpoolCommand", "SpoolTiers", "SpoolLibc", "SpoolOrigin", "SpoolSystem", "SpoolJSON", "SpoolCore", "SpoolTesting"]),
     // Written as the tests of an app: they see the public declarations of the products only.
     .testTarget(
-        name: "AppTests", dependencies: ["Rangeable", "Spool", "SpoolStore", "SpoolOrigin", "SpoolProxy", "SpoolTesting"],
+        name: "AppTests",
+        dependencies: ["Rangeable", "Spool", "SpoolStore", "SpoolBlobs", "BlobShelf", "SpoolOrigin", "SpoolProxy", "SpoolTesting"],
         packageAccess: false, swiftSettings: settings),
     tests("DeviceCheckTests", ["SpoolDeviceChecks"]),
     tests("PackageTests", []),
@@ -236,8 +247,8 @@ targets += [
     tests(
         "SpoolAVFoundationTests",
         [
-            "SpoolAVFoundation", "SpoolProxy", "Spool", "SpoolStore", "SpoolOrigin", "SpoolSystem", "SpoolCore", "SpoolTestSupport",
-            "SpoolTesting",
+            "SpoolAVFoundation", "SpoolBackground", "SpoolProxy", "Spool", "SpoolStore", "SpoolOrigin", "SpoolSystem", "SpoolCore",
+            "SpoolTestSupport", "SpoolTesting",
         ] + avFoundation
     ),
     // Kills a process that plays and looks at what it left; no product.
@@ -264,6 +275,7 @@ var products: [Product] = [
     // For whoever writes a store or a transport; `Spool` exports what other apps need of them.
     .library(name: "SpoolStore", targets: ["SpoolStore"]),
     .library(name: "SpoolOrigin", targets: ["SpoolOrigin"]),
+    .library(name: "SpoolBlobs", targets: ["SpoolBlobs"]),
     .library(name: "SpoolProxy", targets: ["SpoolProxy"]),
     .library(name: "SpoolDASH", targets: ["SpoolDASH"]),
     .library(name: "SpoolAdoption", targets: ["SpoolAdoption"]),
@@ -273,7 +285,7 @@ var products: [Product] = [
 
 #if !os(Linux)
 // On Linux its target stands on a test double of AVFoundation and is there for tests only.
-products += ["SpoolAVFoundation", "SpoolDeviceChecks"].map { .library(name: $0, targets: [$0]) }
+products += ["SpoolAVFoundation", "SpoolBackground", "SpoolDeviceChecks"].map { .library(name: $0, targets: [$0]) }
 products.append(.executable(name: "spool-device-check", targets: ["SpoolDeviceCheck"]))
 #endif
 
@@ -287,7 +299,7 @@ if let onlyTests {
     let companion = ["SpoolCommandTests": "SpoolCommand", "SpoolSimulationTests": "SpoolCrashTest"][onlyTests]
     let programs: [String] = ["SpoolCommand", "SpoolBenchmarks", "SpoolCrashTest", "SpoolDeviceCheck"].filter { $0 != companion }
     let unneeded = names.subtracting(kept).union(programs).union(onlyTests == "DeviceCheckTests" ? [] : ["SpoolDeviceChecks"]).union(
-        ["MemoryTests", "FuzzTests"].contains(onlyTests) ? ["SpoolAVFoundation", "AVFoundation"] : [])
+        ["MemoryTests", "FuzzTests"].contains(onlyTests) ? ["SpoolAVFoundation", "SpoolBackground", "AVFoundation"] : [])
     let programOfProduct = ["spool": "SpoolCommand", "spool-device-check": "SpoolDeviceCheck"]
     targets.removeAll { unneeded.contains($0.name) }
     products.removeAll { unneeded.contains(programOfProduct[$0.name] ?? $0.name) }

@@ -62,6 +62,10 @@ static inline CURLMcode spool_curl_multi_set_long(CURLM *multi, CURLMoption opti
     return curl_multi_setopt(multi, option, value);
 }
 
+static inline CURLSHcode spool_curl_share_tls_sessions(CURLSH *share) {
+    return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+}
+
 static inline void spool_curl_multi_set_socket_callback(CURLM *multi, curl_socket_callback value, void *context) {
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, value);
     curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);

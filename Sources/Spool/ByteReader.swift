@@ -179,8 +179,7 @@ final class WakeSignal: Sendable {
     func wake() {
         let waiting = state.withLock { state in
             state.count += 1
-            defer { state.waiting = nil }
-            return state.waiting
+            return state.waiting.take()
         }
         waiting?.resume(returning: true)
     }

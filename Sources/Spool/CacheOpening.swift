@@ -86,9 +86,7 @@ struct CacheOpening {
         environment.syncLane = sync
         environment.manifestLanes = manifests
         environment.tiers = tiers
-        #if canImport(Network)
-        environment.monitor = SystemNetworkMonitor()
-        #endif
+        environment.monitor = Configuration.Network.systemMonitor
         return environment
     }
 
@@ -119,6 +117,7 @@ struct CacheOpening {
                 .configuration, "urlSessionConfiguration is a background configuration; return a default one, and use BackgroundDownloads")
         }
         var options = URLSessionTransportOptions()
+        options.userAgent = configuration.network.userAgent.text
         options.makeConfiguration = configuration.network.urlSessionConfiguration
         options.onChallenge = configuration.network.onChallenge
         return (URLSessionTransport(options: options), nil)

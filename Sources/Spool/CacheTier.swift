@@ -61,7 +61,7 @@ package protocol TierHost: AnyObject, Sendable {
 
     /// Runs a call of the store on the index lane, or fails at once if the cache is closed.
     func onIndexLane<Value: Sendable>(
-        _ key: ResourceKey?, _ done: @escaping @Sendable (Result<Value, CacheError>) -> Void,
+        _ key: ResourceKey?, _ done: @escaping Completion<Value>,
         _ body: @escaping @Sendable () throws(StoreError) -> Value)
     /// Posts a job to the lane that reads the file of a version.
     func onDataLane(of generation: GenerationID, _ job: @escaping @Sendable () -> Void)

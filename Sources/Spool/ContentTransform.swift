@@ -12,6 +12,8 @@ import SpoolSystem
 ///
 /// ```swift
 /// struct Unveil: ContentTransform {
+///     let mask: [UInt8]
+///
 ///     func transform(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64, of key: ResourceKey) throws {
 ///         for index in bytes.indices { bytes[index] ^= mask[Int((offset + Int64(index)) % Int64(mask.count))] }
 ///     }

@@ -83,13 +83,9 @@ package final class TransferCancellation: Sendable {
 extension TransferCancellation {
     /// Runs a transfer that calls back, and stops it when the task is cancelled.
     package static func run<Value: Sendable>(
-        _ transfer: (TransferCancellation, @escaping @Sendable (Result<Value, CacheError>) -> Void) -> Void
+        _ transfer: (TransferCancellation, @escaping Completion<Value>) -> Void
     ) async throws(CacheError) -> Value {
         let cancellation = TransferCancellation()
-        return try await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in transfer(cancellation) { continuation.resume(returning: $0) } }
-        } onCancel: {
-            cancellation.cancel()
-        }.get()
+        return try await result(onCancel: { cancellation.cancel() }, { done in transfer(cancellation, done) })
     }
 }

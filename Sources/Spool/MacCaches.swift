@@ -13,12 +13,10 @@ package struct MacCaches {
         self.bundle = bundle
     }
 
-    /// The directory that all programs had.
-    package func shared(_ name: String) -> String { "\(home)/Library/Caches/\(name)" }
-
     /// The directory of this program. The home of a sandboxed program is its own already.
     package func own(_ name: String) -> String {
-        guard let bundle, !bundle.isEmpty, !bundle.contains("/"), !home.contains("/Library/Containers/") else { return shared(name) }
-        return "\(home)/Library/Caches/\(bundle)/\(name)"
+        let caches = "\(home)/Library/Caches"
+        guard let bundle, !bundle.isEmpty, !bundle.contains("/"), !home.contains("/Library/Containers/") else { return "\(caches)/\(name)" }
+        return "\(caches)/\(bundle)/\(name)"
     }
 }

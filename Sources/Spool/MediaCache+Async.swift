@@ -10,11 +10,9 @@ extension MediaCache {
     ///
     /// - Throws: The errors of ``init(configuration:)``.
     public static func open(_ configuration: Configuration = Configuration()) async throws(CacheError) -> MediaCache {
-        try await withCheckedContinuation { (continuation: CheckedContinuation<Result<MediaCache, CacheError>, Never>) in
-            _ = SystemThread(name: "spool-open") {
-                continuation.resume(returning: Result { () throws(CacheError) in try MediaCache(configuration: configuration) })
-            }
-        }.get()
+        try await result { done in
+            _ = SystemThread(name: "spool-open") { done(Result { () throws(CacheError) in try MediaCache(configuration: configuration) }) }
+        }
     }
 
     /// Returns the status of a resource, or nil if the cache has nothing of it.
@@ -55,6 +53,15 @@ extension MediaCache {
         try await onIndexLane { [store] () throws(StoreError) in try store.totalSizeBytes() }
     }
 
+    /// Returns the same bytes by the reason for which they are stored.
+    ///
+    /// - Throws: `.store`, `.closed`.
+    public func storedSizes() async throws(CacheError) -> StoredSizes {
+        try await onIndexLane { [store] () throws(StoreError) in
+            try StoredSizes(all: store.totalSizeBytes(), downloaded: store.downloadBytes(), pinned: store.pinnedBytes())
+        }
+    }
+
     /// Returns the number of resources in the store.
     ///
     /// - Throws: `.store`, `.closed`.
@@ -74,7 +81,8 @@ extension MediaCache {
     ///   `.unsupportedURL`.
     @discardableResult
     public func remove(_ name: some ResourceName) async throws(CacheError) -> Bool {
-        try await presentations.remove(name.key(in: self))
+        let key = try name.key(in: self)
+        return try await presentations.remove(key).contains { $0.key == key }
     }
 
     /// Makes everything durable and releases every lock on the store. Call it before the system
@@ -84,9 +92,7 @@ extension MediaCache {
     /// from the origin.
     ///
     /// - Throws: `.store`, `.closed`.
-    public func suspend() async throws(CacheError) {
-        try await result { done in suspend(done) }
-    }
+    public func suspend() async throws(CacheError) { try await result { done in suspend(done) } }
 
     /// Takes the locks again that `suspend()` released.
     ///
@@ -94,9 +100,7 @@ extension MediaCache {
     /// process still writes the store, this cache only reads it until that process is gone.
     ///
     /// - Throws: `.store`, `.closed`.
-    public func resume() async throws(CacheError) {
-        try await result { done in resume(done) }
-    }
+    public func resume() async throws(CacheError) { try await result { done in resume(done) } }
 
     /// Ends every reader and fetch, makes the stored bytes durable and closes the store.
     /// Idempotent.
@@ -115,13 +119,4 @@ extension MediaCache {
     ) async throws(CacheError) -> Value {
         try await result { done in onIndexLane(key, done, body) }
     }
-}
-
-/// Returns the result that `begin` passes to its callback.
-func result<Value: Sendable>(
-    _ begin: (_ done: @escaping @Sendable (Result<Value, CacheError>) -> Void) -> Void
-) async throws(CacheError) -> Value {
-    try await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, CacheError>, Never>) in
-        begin { continuation.resume(returning: $0) }
-    }.get()
 }

@@ -73,20 +73,13 @@ package struct Removal: Sendable {
     private var examinedLimit: Int
     /// The last candidate that was examined.
     private var last: EvictionCandidate?
-    /// The number of removed resources.
-    package private(set) var count = 0
     /// The disk space that the removed resources occupied, in bytes.
-    package private(set) var bytes: Int64 = 0
+    private var bytes: Int64 = 0
 
     private init(extent: Extent, examinedLimit: Int) { (self.extent, self.examinedLimit) = (extent, examinedLimit) }
 
-    /// Removes every resource except downloads and pins. Calls `done` on a lane.
-    package static func clear(_ cache: MediaCache, _ done: @escaping @Sendable (Result<Removal, CacheError>) -> Void) {
-        begin(.everyResource, in: cache.engine, done)
-    }
-
     /// Removes everything. Calls `done` on a lane.
-    package static func eraseEverything(in cache: MediaCache, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+    fileprivate static func eraseEverything(in cache: MediaCache, _ done: @escaping Completion<Void>) {
         let (engine, store, downloads) = (cache.engine, cache.store, cache.downloadRunner)
         cache.onIndexLane(nil, done) { () throws(StoreError) in
             guard store.isWritable else { throw .readOnly }
@@ -107,49 +100,38 @@ package struct Removal: Sendable {
         try await result { done in begin(extent, in: cache.engine, done) }.bytes
     }
 
-    private static func begin(_ extent: Extent, in engine: Engine, _ done: @escaping @Sendable (Result<Removal, CacheError>) -> Void) {
+    private static func begin(_ extent: Extent, in engine: Engine, _ done: @escaping Completion<Removal>) {
         engine.onIndexLane(
             nil,
-            { (count: Result<Int, CacheError>) in
-                switch count {
-                case .success(let count): Removal(extent: extent, examinedLimit: count).run(in: engine, done)
-                case .failure(let error): done(.failure(error))
-                }
-            }
-        ) { [store = engine.store] () throws(StoreError) in
-            engine.committer.writeTouches()
-            return try store.count()
-        }
+            { [store = engine.store] () throws(StoreError) in
+                engine.committer.writeTouches()
+                return try store.count()
+            }, failed: { done(.failure($0)) }
+        ) { Removal(extent: extent, examinedLimit: $0).run(in: engine, done) }
     }
 
     /// Removes a page of candidates in each job of the index lane, until nothing is left to remove.
-    private func run(in engine: Engine, _ done: @escaping @Sendable (Result<Removal, CacheError>) -> Void) {
+    private func run(in engine: Engine, _ done: @escaping Completion<Removal>) {
         engine.onIndexLane(
             nil,
-            { (page: Result<(removal: Removal, isOver: Bool), CacheError>) in
-                switch page {
-                case .success(let (removal, isOver)): if isOver { done(.success(removal)) } else { removal.run(in: engine, done) }
-                case .failure(let error): done(.failure(error))
-                }
-            }
-        ) { [self] () throws(StoreError) in
-            var removal = self
-            let isOver = try removal.removePage(of: engine)
-            return (removal, isOver)
-        }
+            { [self] () throws(StoreError) in
+                var removal = self
+                let isOver = try removal.removePage(of: engine)
+                return (removal, isOver)
+            }, failed: { done(.failure($0)) }
+        ) { removal, isOver in if isOver { done(.success(removal)) } else { removal.run(in: engine, done) } }
     }
 
     /// Removes one page of candidates. Runs on the index lane.
     ///
     /// - Returns: Whether the removal is over.
     private mutating func removePage(of engine: Engine) throws(StoreError) -> Bool {
-        let page = try engine.store.evictionCandidates(after: last, limit: EvictionCandidate.pageCount)
+        let page = try engine.store.evictionCandidates(after: last, largerThan: -1, limit: EvictionCandidate.pageCount)
         for candidate in page.prefix(examinedLimit) {
             guard try takes(candidate, engine.store) else { return true }
             guard !engine.temporaryPins.contains(candidate.key), release(candidate.key, engine) else { continue }
             guard try engine.store.remove(candidate.key) else { continue }
             engine.record(.removed(candidate.key))
-            count += 1
             bytes = bytes.addingSaturated(candidate.allocatedBytes)
         }
         last = page.last

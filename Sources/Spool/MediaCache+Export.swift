@@ -45,9 +45,11 @@ extension MediaCache {
     /// Exports a resource. Calls `done` on a lane.
     package func export(
         _ key: ResourceKey, to path: String, options: ExportOptions, cancellation: TransferCancellation,
-        progress: @escaping @Sendable (Int64) -> Void, _ done: @escaping @Sendable (Result<ExportedFile, CacheError>) -> Void
+        progress: @escaping @Sendable (Int64) -> Void, _ done: @escaping Completion<ExportedFile>
     ) {
-        FileExport(engine: engine, key: key, path: path, options: options, cancellation: cancellation, progress: progress, done: done)
-            .start()
+        FileExport(
+            engine: engine, key: key, path: path, options: options, cancellation: cancellation, progress: progress, complete: done,
+            pin: engine.temporaryPin(of: key)
+        ).start()
     }
 }

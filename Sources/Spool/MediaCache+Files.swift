@@ -21,9 +21,7 @@ extension MediaCache {
     }
 
     /// Finds the file of a complete resource. Calls `done` on a lane.
-    package func completeFile(
-        for key: ResourceKey, _ done: @escaping @Sendable (Result<CompleteFile?, CacheError>) -> Void
-    ) {
+    package func completeFile(for key: ResourceKey, _ done: @escaping Completion<CompleteFile?>) {
         CompleteFileSearch(engine: engine).find(key, done)
     }
 }

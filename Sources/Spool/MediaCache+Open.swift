@@ -24,7 +24,8 @@ extension MediaCache {
     public convenience init(configuration: Configuration = Configuration()) throws(CacheError) {
         try configuration.validate()
         let opening = CacheOpening(configuration: configuration)
-        let directory = if let given = configuration.storage.directory { given } else { try opening.defaultDirectory() }
+        let (given, name) = (configuration.storage.directory, configuration.storage.name)
+        let directory = if let given { given } else { try Self.defaultDirectory(named: name) }
         opening.setAttributes(of: directory)
         let random = SystemRandom()
         let store: SQLiteStore
@@ -79,37 +80,9 @@ extension MediaCache {
     ///
     /// - Throws: `.configuration` if there is no home directory.
     public static func defaultDirectory(named name: String) throws(CacheError) -> String {
-        try CacheOpening.defaultDirectory(named: name)
-    }
-}
-
-extension CacheOpening {
-    /// Returns the default directory. On macOS, a store in the directory that all programs shared
-    /// before moves there first.
-    fileprivate func defaultDirectory() throws(CacheError) -> String {
-        let name = configuration.storage.name
-        let own = try Self.defaultDirectory(named: name)
-        #if os(macOS)
-        guard let shared = Self.macCaches?.shared(name), shared != own else { return own }
-        return StoreMove(old: shared, new: own, fileSystem: POSIXFileSystem()).directory { error in
-            record("the store at \(shared) can't be moved to \(own): \(error)")
-        }
-        #else
-        return own
-        #endif
-    }
-
-    #if os(macOS)
-    private static var macCaches: MacCaches? {
-        getenv("HOME").map { MacCaches(home: String(cString: $0), bundle: Bundle.main.bundleIdentifier) }
-    }
-    #endif
-
-    /// Returns the directory of a cache of this name, if its configuration names none.
-    fileprivate static func defaultDirectory(named name: String) throws(CacheError) -> String {
         func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
         #if os(macOS)
-        if let caches = macCaches, !caches.home.isEmpty { return caches.own(name) }
+        if let home = variable("HOME") { return MacCaches(home: home, bundle: Bundle.main.bundleIdentifier).own(name) }
         #elseif canImport(Darwin)
         if let home = variable("HOME") { return "\(home)/Library/Caches/\(name)" }
         #else

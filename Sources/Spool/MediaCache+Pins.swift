@@ -43,7 +43,7 @@ extension MediaCache {
     }
 
     /// Sets or removes a pin. Calls `done` on the index lane.
-    package func setPinned(_ key: ResourceKey, _ isPinned: Bool, _ done: @escaping @Sendable (Result<Bool, CacheError>) -> Void) {
+    package func setPinned(_ key: ResourceKey, _ isPinned: Bool, _ done: @escaping Completion<Bool>) {
         let time = environment.time.wallNow
         onIndexLane(key, done) { [store] () throws(StoreError) in try store.setPinned(withVariants: key, isPinned, time: time) }
     }

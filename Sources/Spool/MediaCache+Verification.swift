@@ -28,8 +28,7 @@ extension MediaCache {
 
     /// Verifies a resource. Calls `done` on a lane.
     package func verify(
-        _ key: ResourceKey, isRepairing: Bool, progress: @escaping @Sendable (Int64) -> Void,
-        _ done: @escaping @Sendable (Result<Verification?, CacheError>) -> Void
+        _ key: ResourceKey, isRepairing: Bool, progress: @escaping @Sendable (Int64) -> Void, _ done: @escaping Completion<Verification?>
     ) {
         ResourceInspector(engine: engine).verify(key, isRepairing: isRepairing, progress: progress, done)
     }

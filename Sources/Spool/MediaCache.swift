@@ -144,15 +144,14 @@ public final class MediaCache: Sendable {
 
     /// Passes the status of a resource to `done` on the index lane. The state of its session is
     /// newer than the index.
-    package func status(of key: ResourceKey, _ done: @escaping @Sendable (Result<ResourceStatus?, CacheError>) -> Void) {
+    package func status(of key: ResourceKey, _ done: @escaping Completion<ResourceStatus?>) {
         let live = engine.sessions.withLock { $0.peek(key) }?.liveStatus
         onIndexLane(key, done) { [store] () throws(StoreError) in ResourceStatus(stored: try store.lookup(key), live: live) }
     }
 
     /// Passes up to `limit` resources in the order of their keys to `done` on the index lane. Where
     /// a resource has a session, its status comes from there.
-    package func list(after key: ResourceKey? = nil, limit: Int, _ done: @escaping @Sendable (Result<[ResourceStatus], CacheError>) -> Void)
-    {
+    package func list(after key: ResourceKey? = nil, limit: Int, _ done: @escaping Completion<[ResourceStatus]>) {
         catalog.list(after: key, limit: limit, done)
     }
 
@@ -163,7 +162,7 @@ public final class MediaCache: Sendable {
     // MARK: Removing
 
     /// Ends the session of a key, and removes the resource and its pin from the store.
-    package func remove(_ key: ResourceKey, _ done: @escaping @Sendable (Result<Bool, CacheError>) -> Void) {
+    package func remove(_ key: ResourceKey, _ done: @escaping Completion<Bool>) {
         for variant in Variants.keys(of: key) { engine.sessions.withLock { $0.remove(variant) }?.end(.removed) }
         onIndexLane(key, done) { [catalog, variants] () throws(StoreError) in
             defer { variants.removeFurther(of: key) }
@@ -171,13 +170,18 @@ public final class MediaCache: Sendable {
         }
     }
 
+    /// The state that the players of this cache share, or nil before there is any.
+    var presentDoor: (any PlayerDoor)? { playerDoor.current }
+
+    /// Reports the running transfers of the list of downloads to a new door.
+    package func reportDownloads(to door: any PlayerDoor) { downloadRunner.report(to: door) }
+
     /// Returns the state that the players of this cache share, and makes it at the first call.
     package func playerDoor<Door: PlayerDoor>(make: () -> Door) -> Door { playerDoor.door(make: make) }
 
     /// Runs a call of the store on the index lane, or fails at once if the cache is closed.
     package func onIndexLane<Value: Sendable>(
-        _ key: ResourceKey?, _ done: @escaping @Sendable (Result<Value, CacheError>) -> Void,
-        _ body: @escaping @Sendable () throws(StoreError) -> Value
+        _ key: ResourceKey?, _ done: @escaping Completion<Value>, _ body: @escaping @Sendable () throws(StoreError) -> Value
     ) {
         engine.onIndexLane(key, done, body)
     }

@@ -4,8 +4,8 @@ import SpoolSystem
 /// Names that mean nothing elsewhere. Only a process with the key can make or recognise them.
 ///
 /// The names in `Via` are those of this process. Two processes on one store fetch through each
-/// other, and must not take each other's requests for a loop. Proofs and names of users belong to
-/// the store: a player that has a playlist goes on after a restart.
+/// other, and must not take each other's requests for a loop. Proofs, names of users and the secret
+/// of pages belong to the store: a player that has a playlist goes on after a restart.
 package struct Pseudonyms: Sendable {
     private static let prefix = "spool-"
     /// The number of digits of each half of a name: 64 bits.
@@ -57,9 +57,12 @@ package struct Pseudonyms: Sendable {
             && word.utf8.dropFirst(prefix.utf8.count).allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
-    /// Returns the proof that a process with this store named URLs that begin with `beginning` to a
-    /// client.
-    package func proof(for beginning: String) -> String { half(of: "child \(beginning)", lasting) }
+    /// The key of the proofs that a process with this store named a URL to a client, 32 bytes.
+    package var proofKey: [UInt8] { lasting.of("child".utf8) }
+
+    /// The secret in the path of a proxy's pages, 128 bits. It stays, because the settings of a
+    /// monitor contain it.
+    package var page: String { half(of: "page", lasting) + half(of: "second half of page", lasting) }
 
     /// Returns a name for the user information of a URL.
     func user(_ userinfo: some StringProtocol) -> String { half(of: "user \(userinfo)", lasting) }

@@ -40,7 +40,8 @@ package final class ModifyingTransport: TransportLayer {
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         let question = ModifierQuestion(request, base: base, modifier: modifier)
         let transfer = AttemptedTransfer(
-            RefusalPolicy(askAgain: { question.ask(refusal: $0) }), receiver: receiver, onCancel: { question.cancel() })
+            RefusalPolicy(budget: request.budget, askAgain: { question.ask(refusal: $0) }), receiver: receiver,
+            onCancel: { question.cancel() })
         question.transfer = transfer
         question.ask(refusal: nil)
         return transfer
@@ -49,11 +50,12 @@ package final class ModifyingTransport: TransportLayer {
 
 /// The rules of a request whose first refusal is answered by new credentials.
 private struct RefusalPolicy: AttemptPolicy {
+    let budget: RequestBudget?
     let askAgain: @Sendable (_ status: Int) -> Void
 
     func headReceived(_ head: ResponseHead, of attempt: Int, others: Set<Int>) -> AttemptStep {
         let isRefusal = head.status == 401 || head.status == 403
-        guard isRefusal, attempt == 0 else { return AttemptStep(.pass(head)) }
+        guard isRefusal, attempt == 0, budget?.allowsAnother() != false else { return AttemptStep(.pass(head)) }
         // The next attempt starts when the app has answered.
         return AttemptStep(.drop) { [askAgain] in askAgain(head.status) }
     }

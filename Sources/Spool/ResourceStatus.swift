@@ -3,7 +3,7 @@ package import SpoolStore
 import SpoolSystem
 
 /// The metadata and the stored bytes of one resource, at one moment.
-public struct ResourceStatus: Hashable, Sendable {
+public struct ResourceStatus: Hashable, Sendable, CustomStringConvertible {
     /// The key of the resource.
     public var key: ResourceKey
     /// The URL of the resource, without user information.
@@ -29,6 +29,13 @@ public struct ResourceStatus: Hashable, Sendable {
     public var isComplete: Bool {
         guard let length = representation.length else { return false }
         return length == 0 || stored.totalBytes == length
+    }
+
+    /// One line: the URL, and how much of the resource is stored.
+    public var description: String {
+        let length = representation.length.map { " of \($0)" } ?? ""
+        let reason = notStoredBecause.map { ", not stored: \($0)" } ?? ""
+        return "\(url): \(stored.totalBytes)\(length) bytes stored\(isPinned ? ", pinned" : "")\(reason)"
     }
 
     /// Creates the status from the index and the session, or returns nil if neither has the

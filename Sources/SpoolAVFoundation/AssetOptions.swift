@@ -8,12 +8,9 @@ import SpoolSystem
 ///
 /// AVFoundation applies options to the requests that it makes itself. For a cached asset, Spool
 /// makes the requests.
-struct AssetOptions: @unchecked Sendable {
-    // Safe to share: the values are constants, and the options contain values of Foundation that
-    // nothing changes.
-
+struct AssetOptions: Sendable {
     /// The options for `AVURLAsset`, without Spool's own.
-    let forAsset: [String: Any]
+    let forAsset: [String: any Sendable]
     let access: NetworkAccess?
     /// The fields of the app, without cookies from the options.
     private let ownFields: [HTTPFields.Field]
@@ -27,7 +24,7 @@ struct AssetOptions: @unchecked Sendable {
     /// Whether the app gave the cookies, or a `Cookie` field.
     let hasCookies: Bool
 
-    init(_ options: [String: Any]?, headers: [String: String], url: URL, now: Timestamp) {
+    init(_ options: [String: any Sendable]?, headers: [String: String], url: URL, now: Timestamp) {
         let options = options ?? [:]
         forAsset = options.filter { !CachingAVURLAsset.optionKeys.contains($0.key) }
         access = Self.access(options)
@@ -58,7 +55,7 @@ struct AssetOptions: @unchecked Sendable {
         return own + HTTPCookie.requestHeaderFields(with: matching).map { .init(name: $0.key, value: $0.value) }
     }
 
-    private static func access(_ options: [String: Any]) -> NetworkAccess? {
+    private static func access(_ options: [String: any Sendable]) -> NetworkAccess? {
         let keys = [
             AVURLAssetAllowsCellularAccessKey, AVURLAssetAllowsExpensiveNetworkAccessKey, AVURLAssetAllowsConstrainedNetworkAccessKey,
         ]
@@ -68,7 +65,7 @@ struct AssetOptions: @unchecked Sendable {
             allowsCellular: values[0] ?? true, allowsExpensive: values[1] ?? true, allowsConstrained: values[2] ?? true)
     }
 
-    private static func overridingType(_ options: [String: Any]) -> String? {
+    private static func overridingType(_ options: [String: any Sendable]) -> String? {
         guard #available(iOS 17, macOS 14, tvOS 17, visionOS 1, *) else { return nil }
         return options[AVURLAssetOverrideMIMETypeKey] as? String
     }

@@ -2,14 +2,12 @@
 import AVFoundation
 
 /// Makes other assets of an asset's media.
-struct AssetSources: @unchecked Sendable {
-    // Safe to share: the values are constants, and the options contain values of Foundation that
-    // nothing changes.
+struct AssetSources: Sendable {
     let factory: CachingAssetFactory
     let url: URL
     let key: ResourceKey?
     let headers: [String: String]
-    let options: [String: Any]?
+    let options: [String: any Sendable]?
     /// Whether a player could play the original by itself.
     let original: OriginalIsPlayable
 

@@ -49,7 +49,7 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     let watch: AssetWatch?
     /// The object that lives as long as the asset: the stored file that it plays, which stays in
     /// the store, or its place at the proxy, which serves its segments. Nil for any other asset.
-    private let kept: (any Sendable)?
+    let kept: (any Sendable)?
 
     /// The last loading error of this asset, or nil when there was none.
     ///
@@ -61,7 +61,7 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     }
 
     init(
-        url: URL, options: [String: Any], originalURL: URL, key: ResourceKey?, route: AssetRoute, loader: AssetLoader? = nil,
+        url: URL, options: [String: any Sendable], originalURL: URL, key: ResourceKey?, route: AssetRoute, loader: AssetLoader? = nil,
         sources: AssetSources? = nil, keeping kept: (any Sendable)? = nil
     ) {
         self.kept = kept
@@ -77,9 +77,9 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
         }
         super.init(url: url, options: options)
         guard let loader else { return }
-        // A simulation has one thread, and its player's observer knows the duration.
+        // A simulation has one thread, and its player's controller knows the duration.
         if loader.queue.isReal { loader.report.onDurationWanted { [weak self] in self?.learnDuration() } }
-        loader.attach(to: self)
+        keep(loader, on: loader.queue.queue)
     }
 
     /// Finds out the duration, by which the loader computes the rate of the media. A player has
@@ -106,11 +106,16 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
         super.init(url: URL, options: options)
     }
 
+    /// Does not compile in an app either. Without it, the convenience initialiser of `AVURLAsset`
+    /// would make an asset without a cache.
+    @available(*, unavailable, message: "this asset would have no cache; use MediaCache.asset(for:)")
+    public convenience init(url URL: URL) { fatalError("an unavailable initialiser was called") }
+
     /// Stops the loading of this asset and its copies, until a player asks for more of its bytes.
     ///
     /// Open requests stay open and get a few bytes a minute, so that the item does not fail. In
     /// contrast, an item whose asset was cancelled by `cancelLoading()` can fail when it is used
-    /// again. `PlaybackObserver` does this after an item left its player.
+    /// again. `PlaybackController` does this after an item left its player.
     public func stopLoading() {
         loader?.prioritized(.parked)
     }

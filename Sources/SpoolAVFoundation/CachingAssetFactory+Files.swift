@@ -21,7 +21,7 @@ extension CachingAssetFactory {
     /// Bytes that an earlier run stored are compared with their checksums first, which takes about
     /// a second for each GiB.
     public func preparedAsset(
-        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
+        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: any Sendable]? = nil
     ) async -> CachingAVURLAsset {
         guard handsOutFiles, let known = fileKey(of: url, key, options), let file = await completeFile(for: known),
             isPlayable(file, options)
@@ -33,7 +33,7 @@ extension CachingAssetFactory {
     }
 
     /// Returns the key of a resource that may have a playable file, or nil.
-    private func fileKey(of url: URL, _ key: ResourceKey?, _ options: [String: Any]?) -> ResourceKey? {
+    private func fileKey(of url: URL, _ key: ResourceKey?, _ options: [String: any Sendable]?) -> ResourceKey? {
         guard supports(url), !cache.isClosed, cache.configuration.freshness.policy != .standard else { return nil }
         // For a URL without a key, the asset of `asset(for:)` reports the reason.
         guard let known = key ?? (try? keyPolicy.key(for: url.absoluteString)) else { return nil }
@@ -51,7 +51,7 @@ extension CachingAssetFactory {
     }
 
     /// Whether the extension of the file matches its type. AVFoundation goes by the extension.
-    private func isPlayable(_ file: CompleteFile, _ options: [String: Any]?) -> Bool {
+    private func isPlayable(_ file: CompleteFile, _ options: [String: any Sendable]?) -> Bool {
         let named = MediaKind.ofFileExtension(URL(fileURLWithPath: file.path).pathExtension.lowercased())
         guard let named, !named.isPlaylist else { return false }
         let hint = options?[CachingAVURLAsset.contentTypeKey] as? String
@@ -69,7 +69,7 @@ extension MediaCache {
     /// Returns an asset as `asset(for:)` does, or one of the store's own file when it has every
     /// byte. See `CachingAssetFactory.preparedAsset(for:)`.
     public func preparedAsset(
-        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
+        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: any Sendable]? = nil
     ) async -> CachingAVURLAsset {
         var factory = CachingAssetFactory(cache: self)
         factory.handsOutFiles = true

@@ -46,7 +46,7 @@ public struct CachingAssetFactory: Sendable {
     /// The factory calls it on any thread, for each origin request.
     public var cookies: (@Sendable (URL) -> [HTTPCookie])? = { HTTPCookieStorage.shared.cookies(for: $0) ?? [] }
     /// Returns a fresh URL for a resource whose URL expires, such as a signed one. See
-    /// `renewURL(_:)`.
+    /// `renewURL(_:)`. A playlist at the proxy is not renewed; make a new asset.
     public var renewURL: (@Sendable (_ url: URL) async throws -> RenewedURL)?
     /// The speed of delivery to the readers of an asset. Use `.full` for an export, for images and
     /// for other readers that do not play.
@@ -131,11 +131,12 @@ public struct CachingAssetFactory: Sendable {
     ///   - key: The identity in the cache, if the URL is not the identity. With nil, the key policy
     ///     makes it of the URL.
     ///   - headers: Fields for every request to the origin, besides the configuration's. They apply
-    ///     from the next request of the resource on, also for its existing assets.
+    ///     from the next request of the resource on, also for its existing assets. An existing
+    ///     asset of a playlist keeps its own.
     ///   - options: The options of `AVURLAsset`, and the keys of `CachingAVURLAsset`. Spool applies
     ///     networks, cookies and user agent to its own requests.
     public func asset(
-        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
+        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: any Sendable]? = nil
     ) -> CachingAVURLAsset {
         let parsed = AssetOptions(options, headers: headers, url: url, now: cache.environment.time.wallNow)
         let sources = AssetSources(
@@ -145,7 +146,7 @@ public struct CachingAssetFactory: Sendable {
         if cache.isClosed { return plain(sources, parsed, key, .cacheIsClosed) }
         if cache.bypass.isOn(for: key), sources.original.asPlainAsset { return plain(sources, parsed, key, .bypassed) }
         if isPlaylist(url, parsed) { return playlist(sources, parsed, key) }
-        if let reason = door.fallback(of: key) {
+        if let reason = door.resources.fallback(of: key) {
             switch reason {
             case .playlist: return playlist(sources, parsed, key)
             case .openEnded: return openEnded(sources, parsed, key)
@@ -162,14 +163,14 @@ public struct CachingAssetFactory: Sendable {
 
     /// Returns an item of the resource that `url` names. The parameters are those of `asset(for:)`.
     @MainActor public func playerItem(
-        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
+        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: any Sendable]? = nil
     ) -> AVPlayerItem {
         AVPlayerItem(asset: asset(for: url, key: key, headers: headers, options: options))
     }
 
     /// Lets a resource be tried through the cache again after it fell back to its original URL.
     public func forgetFallback(of key: ResourceKey) {
-        door.forgetFallback(of: key)
+        door.resources.forgetFallback(of: key)
     }
 
     // MARK: Kinds of assets
@@ -185,6 +186,7 @@ public struct CachingAssetFactory: Sendable {
         source.renewal = presentRenewal
         source.cookies = parsed.hasCookies ? nil : cookies
         source.proxyRoute = {
+            // Without a route, the loader sends the player to the original URL.
             guard let route = try? self.proxyRoute(for: url, parsed, key) else { return nil }
             return route
         }
@@ -215,7 +217,8 @@ public struct CachingAssetFactory: Sendable {
 
     /// Returns an asset for a body that had no length when it was last asked for.
     private func openEnded(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
-        door.forgetOpenEndedIfComplete(key, in: cache)
+        door.resources.forgetOpenEndedIfComplete(key, in: cache)
+        // Without a proxy the asset is a plain one, and names the unknown length as its reason.
         guard storesOpenEndedBodies, let asset = try? proxied(sources, parsed, key) else {
             return plain(sources, parsed, key, .unknownLength)
         }
@@ -273,7 +276,7 @@ public struct CachingAssetFactory: Sendable {
         (components.user, components.password) = (nil, nil)
         let hinted = parsed.fileExtensionHint ?? parsed.typeHint.flatMap(Self.fileExtension)
         let known = MediaKind.ofFileExtension(url.pathExtension.lowercased()) != nil
-        if let name = hinted ?? (known ? nil : door.fileExtension(of: key)), url.pathExtension.lowercased() != name {
+        if let name = hinted ?? (known ? nil : door.resources.fileExtension(of: key)), url.pathExtension.lowercased() != name {
             let path = components.percentEncodedPath
             components.percentEncodedPath =
                 path + (path.isEmpty || path.hasSuffix("/") ? "\(path.isEmpty ? "/" : "")media" : "") + ".\(name)"

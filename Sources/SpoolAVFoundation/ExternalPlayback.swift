@@ -19,11 +19,11 @@ public enum ExternalPlaybackRoute: Hashable, Sendable {
 
 extension CachingAssetFactory {
     /// Returns a plain asset for an AirPlay receiver. The parameters are those of `asset(for:)`.
-    /// `PlaybackObserver` uses it when a receiver takes over.
+    /// `PlaybackController` uses it when a receiver takes over.
     ///
     /// Headers are not sent, because AVFoundation has no way to pass them to a receiver.
     public func externalPlaybackAsset(
-        for url: URL, via route: ExternalPlaybackRoute = .original, options: [String: Any]? = nil
+        for url: URL, via route: ExternalPlaybackRoute = .original, options: [String: any Sendable]? = nil
     ) -> CachingAVURLAsset {
         let parsed = AssetOptions(options, headers: [:], url: url, now: cache.environment.time.wallNow)
         if route == .localNetwork, let local = cache.loopback?.localNetworkURL(for: url.absoluteString).flatMap({ URL(string: $0) }) {

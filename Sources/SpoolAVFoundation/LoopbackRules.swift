@@ -1,12 +1,10 @@
 #if !os(watchOS)
 import Dispatch
 package import Foundation
+import Spool
+import SpoolOrigin
 import SpoolProxy
 import SpoolSystem
-
-#if canImport(Network)
-import Network
-#endif
 
 /// The rules for a player's requests to the proxy of this process.
 ///
@@ -27,7 +25,7 @@ package struct LoopbackRules: Sendable {
     package var permitsAddresses: Bool
     /// The check of a way that is not permitted by itself.
     package var check: Check
-    /// Returns the number of changes of the network so far. A check holds until the next one.
+    /// Returns a number that changes with the network. A check holds as long as it stays.
     package var network: @Sendable () -> Int = { 0 }
 
     /// Creates rules.
@@ -42,8 +40,9 @@ package struct LoopbackRules: Sendable {
         #if canImport(Darwin)
         var rules = LoopbackRules(
             host: "localhost", permitsAddresses: TransportSecurity.ofApp.permitsLoopback, check: LoopbackCheck.run)
-        let changes = NetworkChanges()
-        rules.network = { changes.count }
+        let (monitor, reports) = (Configuration.Network.systemMonitor, Locked(0))
+        monitor?.start { _ in reports.withLock { $0 += 1 } }
+        rules.network = { withExtendedLifetime(monitor) { reports.withLock { $0 } } }
         return rules
         #else
         return LoopbackRules(host: "127.0.0.1", permitsAddresses: true) { _, _, report in report(false) }
@@ -84,33 +83,6 @@ private final class LoopbackAnswer: @unchecked Sendable {
 
     func wait(_ time: DispatchTimeInterval) -> Bool { semaphore.wait(timeout: .now() + time) == .success && isReached }
 }
-
-#if canImport(Network)
-/// Counts the changes of the system's network path.
-private final class NetworkChanges: Sendable {
-    private struct State: @unchecked Sendable {
-        // Safe to share: only the lock reaches the monitor, which is Sendable by itself from iOS 17
-        // and macOS 14 on.
-        var monitor: NWPathMonitor?
-        var count = 0
-    }
-
-    private let state = Locked(State())
-
-    /// The number of changes since the first call.
-    var count: Int {
-        state.withLock { state in
-            if state.monitor == nil {
-                let monitor = NWPathMonitor()
-                monitor.pathUpdateHandler = { [weak self] _ in self?.state.withLock { $0.count += 1 } }
-                monitor.start(queue: DispatchQueue(label: "spool.loopback-network"))
-                state.monitor = monitor
-            }
-            return state.count
-        }
-    }
-}
-#endif
 
 #if canImport(Darwin)
 /// Asks a path of the proxy by `URLSession`. App Transport Security, proxies and filters of the

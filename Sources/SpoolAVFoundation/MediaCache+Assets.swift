@@ -20,7 +20,7 @@ extension MediaCache {
     ///   - headers: Fields for every request to the origin.
     ///   - options: The options of `AVURLAsset`, and the keys of `CachingAVURLAsset`.
     public func asset(
-        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
+        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: any Sendable]? = nil
     ) -> CachingAVURLAsset {
         CachingAssetFactory(cache: self).asset(for: url, key: key, headers: headers, options: options)
     }
@@ -28,7 +28,7 @@ extension MediaCache {
     /// Returns an item whose bytes come through this cache. The parameters are those of
     /// `asset(for:)`.
     @MainActor public func playerItem(
-        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
+        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: any Sendable]? = nil
     ) -> AVPlayerItem {
         CachingAssetFactory(cache: self).playerItem(for: url, key: key, headers: headers, options: options)
     }

@@ -35,8 +35,7 @@ extension CachingAssetFactory {
         }
         let queue = makeQueue()
         let asset = AVURLAsset(url: url)
-        let loader = MemoryLoader(data: data, contentType: kind.identifier, mailbox: queue.mailbox)
-        loader.attach(to: asset, on: queue.queue)
+        asset.keep(MemoryLoader(data: data, contentType: kind.identifier, mailbox: queue.mailbox), on: queue.queue)
         return asset
     }
 
@@ -87,8 +86,7 @@ final class MemoryLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
 
     private func inform(_ request: AVAssetResourceLoadingRequest) {
         guard !request.isCancelled, let information = request.contentInformationRequest else { return }
-        let isAllowed = information.allowedContentTypes?.contains(contentType) != false
-        information.contentType = isAllowed ? contentType : nil
+        information.contentType = OpenableTypes.allowed(contentType, among: information.allowedContentTypes)
         information.contentLength = Int64(data.count)
         information.isByteRangeAccessSupported = true
         information.isEntireLengthAvailableOnDemand = true
@@ -105,14 +103,6 @@ final class MemoryLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
         let start = data.startIndex + Int(lower)
         wanted.respond(with: data.subdata(in: start..<start + Int(upper - lower)))
         mailbox.post { [self] in send(request, from: upper) }
-    }
-}
-
-extension MemoryLoader {
-    /// Makes this object the delegate of the asset's resource loader, which then keeps it alive.
-    func attach(to asset: AVURLAsset, on queue: DispatchQueue) {
-        asset.resourceLoader.setDelegate(self, queue: queue)
-        objc_setAssociatedObject(asset.resourceLoader, LoaderAttachment.pointer, self, .OBJC_ASSOCIATION_RETAIN)
     }
 }
 #endif

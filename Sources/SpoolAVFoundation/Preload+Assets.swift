@@ -24,7 +24,7 @@ extension MediaCache {
     /// - Throws: `.unsupportedURL` for a URL that cannot be cached.
     public func preload(
         _ url: URL, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey? = nil,
-        priority: ReadPriority = .prefetch, headers: [String: String] = [:], options: [String: Any]? = nil
+        priority: ReadPriority = .prefetch, headers: [String: String] = [:], options: [String: any Sendable]? = nil
     ) throws(CacheError) -> Preload {
         try CachingAssetFactory(cache: self).preload(
             url, amount, variant: variant, key: key, priority: priority, headers: headers, options: options)
@@ -69,18 +69,18 @@ extension CachingAssetFactory {
     /// - Throws: `.unsupportedURL` for a URL that cannot be cached.
     public func preload(
         _ url: URL, _ amount: PreloadAmount, variant: PresentationSelection.Quality = .initial, key: ResourceKey? = nil,
-        priority: ReadPriority = .prefetch, headers: [String: String] = [:], options: [String: Any]? = nil
+        priority: ReadPriority = .prefetch, headers: [String: String] = [:], options: [String: any Sendable]? = nil
     ) throws(CacheError) -> Preload {
-        let (key, read) = try reading(url, key, headers, options, ReadOptions())
+        let (key, read) = try reading(url, key, headers, options)
         return try cache.preload(url.absoluteString, amount, variant: variant, key: key, priority: priority, options: read)
     }
 
-    /// Returns the key of a resource, and the options for reads ahead of a player: `read` with the
-    /// fields, the networks and the present cookies of its asset.
+    /// Returns the key of a resource, and the options for reads ahead of a player: the fields, the
+    /// networks and the present cookies of its asset.
     ///
     /// - Throws: `.unsupportedURL` for a URL that cannot be cached.
     func reading(
-        _ url: URL, _ key: ResourceKey?, _ headers: [String: String], _ options: [String: Any]?, _ read: ReadOptions
+        _ url: URL, _ key: ResourceKey?, _ headers: [String: String], _ options: [String: any Sendable]?
     ) throws(CacheError) -> (key: ResourceKey, options: ReadOptions) {
         let wallNow = cache.environment.time.wallNow
         let parsed = AssetOptions(options, headers: headers, url: url, now: wallNow)
@@ -88,7 +88,7 @@ extension CachingAssetFactory {
         guard supports(url), let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else {
             throw CacheError(.unsupportedURL, "only http and https URLs can be cached")
         }
-        var read = read
+        var read = ReadOptions()
         read.requestFields = readOptions.requestFields.replacing(with: HTTPFields(parsed.fields))
         read.access = parsed.access ?? readOptions.access
         var source = LoaderSource(originalURL: url, key: key, options: read)

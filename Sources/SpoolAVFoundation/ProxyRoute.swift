@@ -25,9 +25,9 @@ extension CachingAssetFactory {
     /// At a proxy of `SpoolProxy` with a token, the asset has a place of its own: its key, fields,
     /// cookies and networks apply to every request there, also to those of segments.
     func proxyRoute(for url: URL, _ parsed: AssetOptions, _ key: ResourceKey) throws(ProxyRoute.Obstacle) -> ProxyRoute {
-        guard let endpoint = cache.loopback ?? (startsProxy ? door.proxy(of: cache, host: loopback.host) : nil) else { throw .noEndpoint }
+        guard let endpoint = cache.loopback ?? ownProxy else { throw .noEndpoint }
         if let server = endpoint as? ProxyServer {
-            guard let host = door.host(of: server, loopback) else { throw .notPermitted }
+            guard let host = door.proxy.host(of: server, loopback) else { throw .notPermitted }
             if let visit = server.visit(settings(for: url, parsed, key)),
                 let place = visit.url(for: url.absoluteString, host: host).flatMap({ URL(string: $0) })
             {
@@ -37,6 +37,8 @@ extension CachingAssetFactory {
         guard let place = endpoint.url(for: url.absoluteString).flatMap({ URL(string: $0) }) else { throw .noEndpoint }
         return ProxyRoute(url: place)
     }
+
+    private var ownProxy: (any LoopbackEndpoint)? { startsProxy ? door.proxy.server(of: cache, host: loopback.host) : nil }
 
     private func settings(for url: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> VisitSettings {
         let original = url.absoluteString

@@ -1,3 +1,4 @@
+import SpoolCore
 import SpoolLibc
 import SpoolSystem
 
@@ -10,8 +11,8 @@ final class Interruption: Sendable {
         var actions: [@Sendable () -> Void] = []
         /// The signal source, kept for as long as the program runs.
         var source: SignalSource?
-        /// The source of SIGHUP, if it has an action.
-        var hangups: SignalSource?
+        /// The source of SIGHUP and its action, if it has one.
+        var hangups: (source: SignalSource, action: @Sendable () -> String)?
     }
 
     private let loop: EventLoop
@@ -21,10 +22,10 @@ final class Interruption: Sendable {
     static func install() async throws -> Interruption {
         let interruption = Interruption(loop: try EventLoop())
         interruption.loop.start(name: "spool-signals")
-        let failure = await withCheckedContinuation { (continuation: CheckedContinuation<SystemError?, Never>) in
-            interruption.loop.post { continuation.resume(returning: interruption.redirect()) }
+        try await interruption.onLoop { [interruption] loop throws(SystemError) in
+            let source = try SignalSource(loop: loop, on: loop) { interruption.received($0) }
+            interruption.state.withLock { $0.source = source }
         }
-        if let failure { throw failure }
         return interruption
     }
 
@@ -32,14 +33,12 @@ final class Interruption: Sendable {
         self.loop = loop
     }
 
-    private func redirect() -> SystemError? {
-        do throws(SystemError) {
-            let source = try SignalSource(loop: loop, on: loop) { [self] in received($0) }
-            state.withLock { $0.source = source }
-            return nil
-        } catch {
-            return error
+    /// Runs `body` on the signals' thread, and returns once that is done.
+    private func onLoop(_ body: @escaping @Sendable (EventLoop) throws(SystemError) -> Void) async throws {
+        let result = await withCheckedContinuation { continuation in
+            loop.post { [loop] in continuation.resume(returning: Result { () throws(SystemError) in try body(loop) }) }
         }
+        try result.get()
     }
 
     /// The first signal, or nil before it.
@@ -62,20 +61,20 @@ final class Interruption: Sendable {
         return try await task.value
     }
 
-    /// Runs `action` on the signals' thread for each SIGHUP, and returns once that is set up.
-    func onHangup(_ action: @escaping @Sendable () -> Void) async throws {
-        let failure = await withCheckedContinuation { (continuation: CheckedContinuation<SystemError?, Never>) in
-            loop.post { [self] in
-                do throws(SystemError) {
-                    let source = try SignalSource([SIGHUP], loop: loop, on: loop) { _ in action() }
-                    state.withLock { $0.hangups = source }
-                    continuation.resume(returning: nil)
-                } catch {
-                    continuation.resume(returning: error)
-                }
-            }
+    /// Runs `action` on the signals' thread for each SIGHUP and each `hangUp(_:)`, and returns once
+    /// that is set up.
+    ///
+    /// - Parameter action: Returns what it did, in a sentence.
+    func onHangup(_ action: @escaping @Sendable () -> String) async throws {
+        try await onLoop { [self] loop throws(SystemError) in
+            let source = try SignalSource([SIGHUP], loop: loop, on: loop) { _ in _ = action() }
+            state.withLock { $0.hangups = (source, action) }
         }
-        if let failure { throw failure }
+    }
+
+    /// Does what SIGHUP does, and passes its sentence to `done`, or nil where SIGHUP has no action.
+    func hangUp(_ done: @escaping @Sendable (String?) -> Void) {
+        loop.post { [self] in done(state.withLock { $0.hangups?.action }?()) }
     }
 
     /// Waits for the first signal.
@@ -87,8 +86,7 @@ final class Interruption: Sendable {
         let actions = state.withLock { state -> [@Sendable () -> Void]? in
             guard state.signal == nil else { return nil }
             state.signal = signal
-            defer { state.actions = [] }
-            return state.actions
+            return exchange(&state.actions, with: [])
         }
         guard let actions else { _exit(ExitCode.signal(signal).rawValue) }
         for action in actions { action() }

@@ -83,8 +83,11 @@ package struct Program {
     /// Other words for commands, which people type by the habit of other programs.
     private static let otherNames = ["list": "ls", "remove": "rm", "delete": "rm", "status": "stat", "start": "serve"]
 
+    /// Returns the name of the command that a word means.
+    static func name(for word: String) -> String { otherNames[word] ?? word }
+
     static func command(named word: String) throws(UsageError) -> any Command.Type {
-        let name = otherNames[word] ?? word
+        let name = name(for: word)
         if let command = commands.first(where: { $0.syntax.name == name }) { return command }
         if name == "stop" { throw UsageError("a server has no command to stop it; press Ctrl-C, or 'systemctl stop spool'") }
         if name.hasPrefix("-") { throw UsageError("unknown flag \(name)") }
@@ -100,4 +103,21 @@ package protocol Command: Sendable {
     /// Checks the arguments. Opens no store and no file.
     init(_ arguments: Arguments) throws(UsageError)
     func run() async throws -> ExitCode
+}
+
+/// A command on a store that checks no more than the settings of the store before it runs.
+protocol StoreCommand: Command {
+    /// The lowest level that is logged without `--verbose`.
+    static var level: LogLevel { get }
+    var settings: CacheSettings { get }
+    var arguments: Arguments { get }
+    init(settings: CacheSettings, arguments: Arguments)
+}
+
+extension StoreCommand {
+    static var level: LogLevel { .info }
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        self.init(settings: try CacheSettings(arguments, level: Self.level), arguments: arguments)
+    }
 }

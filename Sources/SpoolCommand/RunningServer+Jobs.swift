@@ -1,6 +1,7 @@
 import Spool
 import SpoolAdoption
 import SpoolCore
+import SpoolDashboard
 import SpoolJSON
 
 // Long-running commands: one request begins a job, and further requests follow it.
@@ -16,7 +17,7 @@ extension RunningServer {
     ) throws -> Int64 {
         var words = ["path": path, "url": url, "key": key.string]
         words["type"] = options.contentType
-        words["etag"] = options.validator.entityTag
+        words["etag"] = options.validator.text
         if options.replacesStored { words["replace"] = "1" }
         return try run("import", words, progress, onBegin).required("bytes", \.integer, of: self)
     }
@@ -24,18 +25,16 @@ extension RunningServer {
     /// Takes over the store of another cache.
     ///
     /// - Parameter onBegin: Called with a closure that stops the adoption.
-    /// - Returns: The report, and the number of all its entries, of which it may lack some.
     func adopt(
         _ directory: String, options: AdoptionOptions, progress: (Int64) -> Void, onBegin: (@escaping @Sendable () -> Void) -> Void
-    ) throws -> (report: AdoptionReport, entries: Int) {
+    ) throws -> AdoptionReport {
         var words = ["path": directory]
         words["map"] = options.mappingFile
         if options.trustsParts { words["trust"] = "1" }
         if options.replacesStored { words["replace"] = "1" }
         if options.isDryRun { words["dry"] = "1" }
-        let end = try run("adopt", words, progress, onBegin)
-        guard let report = (end["report"]?.string).flatMap(AdoptionReport.init(lines:)) else { throw incomprehensible }
-        return (report, Int(clamping: try end.required("entries", \.integer, of: self)))
+        guard let report = AdoptionReport(try run("adopt", words, progress, onBegin)) else { throw incomprehensible }
+        return report
     }
 
     /// Verifies the stored bytes of a resource and removes the damaged ones.
@@ -43,13 +42,9 @@ extension RunningServer {
     /// - Returns: The result, or nil when no byte of the resource is stored.
     func repair(_ key: ResourceKey, progress: (Int64) -> Void) throws -> Verification? {
         let end = try run("verify", ["key": key.string], progress) { _ in }
-        guard try end.required("stored", \.integer, of: self) != 0 else { return nil }
-        var found = Verification(key: key, url: key.string)
-        found.soundBytes = try end.required("sound", \.integer, of: self)
-        found.uncheckedBytes = try end.required("unchecked", \.integer, of: self)
-        found.isRepaired = end["repaired"]?.integer == 1
-        let damaged = try end.required("damaged", \.string, of: self)
-        found.damaged = ByteRangeSet(damaged.split(separator: " ").compactMap(ByteRange.init(dashed:)))
+        guard let isStored = end["stored"]?.isTrue else { throw incomprehensible }
+        guard isStored else { return nil }
+        guard let found = Verification(end) else { throw incomprehensible }
         return found
     }
 
@@ -69,24 +64,5 @@ extension RunningServer {
             done = bytes
             if try answer.required("running", \.integer, of: self) == 0 { return answer }
         }
-    }
-}
-
-extension Validator {
-    /// The entity tag, if the version has one.
-    fileprivate var entityTag: String? {
-        switch self {
-        case .strong(let tag), .weak(let tag): tag
-        case .lastModified, .none: nil
-        }
-    }
-}
-
-extension ByteRange {
-    /// Parses `lower-upper`, where `upper` is not included.
-    fileprivate init?(dashed text: Substring) {
-        let parts = text.split(separator: "-" as Character)
-        guard parts.count == 2, let lower = Int64(parts[0]), let upper = Int64(parts[1]) else { return nil }
-        self.init(lower, upper)
     }
 }

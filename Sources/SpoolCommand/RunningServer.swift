@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolDashboard
 import SpoolJSON
 import SpoolLibc
 import SpoolSystem
@@ -73,6 +74,12 @@ struct RunningServer {
             address: address, token: token, process: json["process"]?.integer, page: json["page"]?.string)
     }
 
+    /// Returns the server that `serve.json` names, for a command that needs one.
+    static func required(in directory: String) throws(Failure) -> RunningServer {
+        if let server = announced(in: directory) { return server }
+        throw Failure("no server has the store at \(directory); start 'spool serve', or name its store with --cache")
+    }
+
     /// The address without the path, which may begin with the players' token. It is safe for a log.
     var publicAddress: String {
         guard let origin = try? URIReference(address).origin else { return address }
@@ -87,32 +94,15 @@ struct RunningServer {
 
     // MARK: Commands
 
-    /// The result of a removal: the number of resources and of bytes, and of those that stay.
-    struct Outcome {
-        var removed: Int64 = 0
-        var bytes: Int64 = 0
-        var kept: Int64 = 0
-        var keptBytes: Int64 = 0
+    /// Removes a resource from the store, with its own parts if it is a manifest.
+    func remove(_ key: ResourceKey) throws -> RemovalCounts { try counts(of: "remove", ["key": key.string]) }
 
-        mutating func add(_ other: Outcome) {
-            for count in [\Self.removed, \.bytes, \.kept, \.keptBytes] {
-                self[keyPath: count] = self[keyPath: count].addingSaturated(other[keyPath: count])
-            }
-        }
-    }
+    /// Removes all resources except downloads and pins, or everything.
+    func removeAll(erasing isErasing: Bool) throws -> RemovalCounts { try counts(of: isErasing ? "erase-everything" : "clear") }
 
-    /// Removes a resource from the store.
-    func remove(_ key: ResourceKey) throws -> Outcome { try outcome(of: "remove", ["key": key.string]) }
-
-    /// Removes all resources except downloads and pins.
-    func clear() throws -> Outcome { try outcome(of: "clear") }
-
-    /// Removes everything from the store.
-    func eraseEverything() throws -> Outcome { try outcome(of: "erase-everything") }
-
-    /// Pins or unpins a key.
+    /// Pins or unpins a key, with the parts of the presentation if it is a manifest.
     ///
-    /// - Returns: False when the key was in that state already.
+    /// - Returns: Whether one of the pins changed.
     func setPinned(_ key: ResourceKey, _ isPinned: Bool) throws -> Bool {
         try changed(isPinned ? "pin" : "unpin", ["key": key.string])
     }
@@ -129,6 +119,10 @@ struct RunningServer {
         let advice = try post("advice").required("advice", \.string, of: self)
         return advice.isEmpty ? nil : advice
     }
+
+    /// Makes the server read its settings and the limits of the store again, and returns what came of
+    /// it.
+    func reload() throws -> String { try post("reload").required("report", \.string, of: self) }
 
     /// Makes the server enter recently received bytes into the index, for the next reader of the
     /// index.
@@ -152,11 +146,9 @@ struct RunningServer {
         return try ask("GET \(path)api/status", fields: [])
     }
 
-    private func outcome(of verb: String, _ words: [String: String] = [:]) throws -> Outcome {
-        let answer = try post(verb, words)
-        return Outcome(
-            removed: try answer.required("removed", \.integer, of: self), bytes: try answer.required("bytes", \.integer, of: self),
-            kept: answer["kept"]?.integer ?? 0, keptBytes: answer["keptBytes"]?.integer ?? 0)
+    private func counts(of verb: String, _ words: [String: String] = [:]) throws -> RemovalCounts {
+        guard let counts = RemovalCounts(try post(verb, words)) else { throw incomprehensible }
+        return counts
     }
 
     /// Sends a command, and returns whether it changed something.

@@ -5,8 +5,8 @@ package import SpoolManifests
 /// the remote elements that `xlink:href` includes.
 ///
 /// Only the spans of URLs are understood. Prefixes, quotes, comments, CDATA sections and the order
-/// of attributes stay as they are, and no element is inserted, because a patch finds its places by
-/// counting elements.
+/// of attributes stay as they are. No element is inserted into a document with patches, because a
+/// patch finds its places by counting elements.
 package enum DASHManifest {
     /// Returns the references of a document that must change, or nil when the bytes are no such
     /// document.

@@ -12,6 +12,8 @@ struct DASHReferences {
     /// The base of the whole document.
     private let root: DASHBase
     private var resolvedBytes = 0
+    /// Whether the document names other documents, which players resolve against its address.
+    private var namesDocuments = false
 
     /// The bases of the whole document.
     private let rootBases: DASHBases
@@ -32,6 +34,21 @@ struct DASHReferences {
             }
             element = document.elements[element].next
         }
+        if kind == .mpd, !namesDocuments { contents.base = base(of: 0) }
+    }
+
+    /// Returns how the document states the base of its references.
+    private func base(of root: Int) -> ManifestContents.Base {
+        let bases = document.children(of: root).filter { document.isDASH($0, "BaseURL") }
+        guard bases.isEmpty else { return bases.allSatisfy { document.text(of: $0)?.text.isEmpty == false } ? .stated : .address }
+        // `BaseURL` is the first element of a period. Some players know it in periods only.
+        let periods = document.children(of: root).filter { document.isDASH($0, "Period") }
+        let bare = periods.filter { !document.children(of: $0).contains { document.isDASH($0, "BaseURL") } }
+        let places = bare.compactMap { document.children(of: $0).first { _ in true } }
+        guard !places.isEmpty else { return bare.count == periods.count ? .address : .stated }
+        let element = document.elements[root]
+        let prefix = document.bytes[element.span.lowerBound + 1..<element.name.lowerBound]
+        return .insertable(offsets: places.map { document.elements[$0].span.lowerBound }, prefix: String(decoding: prefix, as: UTF8.self))
     }
 
     // MARK: Levels
@@ -203,6 +220,7 @@ struct DASHReferences {
 
     private mutating func add(_ value: XMLValue?, _ role: ManifestReference.Role, in bases: DASHBases) throws(ParseError) {
         guard let value, !value.text.isEmpty else { return }
+        if role == .playlist || role == .patch { namesDocuments = true }
         switch try change(value.text, role, in: bases) {
         case .none: return
         case .relative(let text): contents.edits.replace(value.span, with: value.syntax.written(text) ?? Array(document.bytes[value.span]))
@@ -221,7 +239,9 @@ struct DASHReferences {
         if let reference = try? URIReference(lenient: text) { scheme = reference.scheme.map(String.init) }
         // A player appends a relative reference of this role to the base as text. So each one
         // becomes absolute.
-        if role == .fragment, scheme == nil, let first = bases.distinct.first { return .proxied(first.base) }
+        // A client that has the document by another address needs the bases of the whole document.
+        let isOfDocument = role == .base && root.isKnown && bases.groups == rootBases.groups
+        if role == .fragment || isOfDocument, scheme == nil, let first = bases.distinct.first { return .proxied(first.base) }
         return try DASHChange(text, in: bases) { (bytes) throws(ParseError) in try spend(bytes) }
     }
 

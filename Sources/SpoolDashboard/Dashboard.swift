@@ -24,7 +24,7 @@ package final class Dashboard: Sendable {
     /// the proxy's own pages.
     private let secret: String?
     private let listing: ResourceListing
-    private let traffic = RecentTrafficRecord()
+    private let traffic = Locked(RecentTraffic())
     /// Kept from now on, so that a page that is opened after an event shows it.
     package let notices: NoticeBoard
 
@@ -40,7 +40,7 @@ package final class Dashboard: Sendable {
         isOfSite = proxy.fixedOrigin != nil
         // Without a token, a proxy before this one would show the pages to strangers.
         let isOpen = isOfSite || (proxy.fronts != nil && proxy.token == nil)
-        secret = isOpen ? cache.environment.random.word() : nil
+        secret = isOpen ? cache.nameInVia().page : nil
     }
 
     /// The path of the status page below the address of the proxy.
@@ -59,7 +59,7 @@ package final class Dashboard: Sendable {
         let events = PageEvents(cache: cache, notices: notices) { jobs.changes }
         let control = Control(
             cache: cache, notices: notices, jobs: jobs, serves: { place.playPath($0) != nil }, makeLink: pageDoor.map { $0.makeLink },
-            changed: { events.changed() })
+            reload: options.reload, changed: { events.changed() })
         return DashboardPages(
             listing: listing, options: options, secret: secret, control: control, pageDoor: pageDoor,
             programDoor: programToken.map { ProgramDoor(control: control, token: $0) }, place: place, traffic: traffic, events: events)

@@ -7,6 +7,9 @@ package struct DashboardOptions: Sendable {
     package var demoSwitches: String?
     /// The version of the program, for its metrics.
     package var version = "unknown"
+    /// Reads the settings again, and passes what came of it to the closure, or nil for a program that
+    /// reads them at its start only.
+    package var reload: @Sendable (_ done: @escaping @Sendable (String?) -> Void) -> Void = { $0(nil) }
 
     /// Creates the options of a page that only shows.
     package init() {}

@@ -31,13 +31,8 @@ extension JSON {
 private struct JSONReader {
     let bytes: [UInt8]
     let limits: JSONLimits
-    private var offset = 0
-    private var count = 0
-
-    init(bytes: [UInt8], limits: JSONLimits) {
-        self.bytes = bytes
-        self.limits = limits
-    }
+    var offset = 0
+    var count = 0
 
     mutating func whole() throws(ParseError) -> JSON {
         let value = try value(depth: 1)
@@ -95,14 +90,7 @@ private struct JSONReader {
 
     /// Reads a number, `true`, `false` or `null`.
     private mutating func word() throws(ParseError) -> JSON {
-        let word = bytes[offset...].prefix { byte in
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "E"), UInt8(ascii: "+"),
-                UInt8(ascii: "-"), UInt8(ascii: "."):
-                true
-            default: false
-            }
-        }
+        let word = bytes[offset...].prefix { $0.isLetter || $0.isDigit || "+-.".utf8.contains($0) }
         let text = String(decoding: word, as: UTF8.self)
         defer { offset += word.count }
         switch text {

@@ -6,18 +6,28 @@ import CZlib
 import zlib
 #endif
 
-/// The content coding gzip (RFC 1952), for documents in memory.
+/// The content codings gzip (RFC 1952) and deflate (RFC 1950), for documents in memory.
 ///
 /// Some servers send a playlist in this coding unasked, or with the name of another one. Transports
 /// decode only answers to requests that asked for a coding.
 package enum Gzip {
     /// The most bytes that one step decodes.
     private static let stepBytes = 64 << 10
-    /// The largest window, and gzip's head and trailer (`inflateInit2` in zlib's manual).
-    private static let windowBits: Int32 = 15 + 16
+    /// The largest window, with the head and trailer of gzip or of zlib (`inflateInit2` in zlib's
+    /// manual).
+    private static let windowBits: Int32 = 15 + 32
 
     /// Whether the bytes begin as the coding does.
-    package static func begins(_ bytes: some RandomAccessCollection<UInt8>) -> Bool { bytes.starts(with: [0x1F, 0x8B, 0x08]) }
+    package static func begins(_ bytes: some RandomAccessCollection<UInt8>) -> Bool { isGzip(bytes) || isDeflate(bytes) }
+
+    private static func isGzip(_ bytes: some RandomAccessCollection<UInt8>) -> Bool { bytes.starts(with: [0x1F, 0x8B, 0x08]) }
+
+    /// Whether the head has the largest window, which encoders use, and its check is right (RFC 1950
+    /// §2.2).
+    private static func isDeflate(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
+        guard bytes.first == 0x78, let flags = bytes.dropFirst().first else { return false }
+        return (0x7800 | Int(flags)).isMultiple(of: 31)
+    }
 
     /// Returns the decoded bytes of a document.
     ///
@@ -53,7 +63,7 @@ package enum Gzip {
             // A step without progress ends a document that was cut.
             guard status == Z_OK || status == Z_STREAM_END else { throw ParseError(offset: position, expected: "bytes in gzip") }
             if status == Z_STREAM_END {
-                guard begins(input[position...]), inflateReset(&stream) == Z_OK else { return output }
+                guard isGzip(input[position...]), inflateReset(&stream) == Z_OK else { return output }
             }
         }
     }

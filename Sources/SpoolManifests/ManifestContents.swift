@@ -11,6 +11,8 @@ package struct ManifestContents: Hashable, Sendable {
     package var lifetime = ManifestLifetime.byHTTP
     /// The number of the first segment of a media playlist, or nil where none is stated.
     package var mediaSequence: Int64?
+    /// The place where a document of DASH states the base of its references.
+    package var base = Base.address
 
     /// Creates contents without references.
     package init(_ kind: ManifestKind) {
@@ -21,6 +23,19 @@ package struct ManifestContents: Hashable, Sendable {
     init(_ kind: ManifestKind, of document: [UInt8]) {
         self.kind = kind
         references = ManifestReferences(of: document)
+    }
+}
+
+extension ManifestContents {
+    /// The base of the references that stay relative.
+    package enum Base: Hashable, Sendable {
+        /// The address of the document.
+        case address
+        /// The document states one, which is a reference of `references`.
+        case stated
+        /// The document states none. Elements with this prefix may state one at these offsets, in
+        /// ascending order.
+        case insertable(offsets: [Int], prefix: String)
     }
 }
 

@@ -71,10 +71,12 @@ package struct ManifestReader: Sendable {
         var resolvableBytes = limits.maxResolvedBytes
         edits.reserve(contents.references.count)
         contents.references.forEach(
-            verbatim: { text, role, span in
+            verbatim: { text, role, index in
                 switch verbatim(text, role) {
                 case .none: break
-                case .beginning(let length, let text): edits.replace(span.lowerBound..<span.lowerBound + length, with: text)
+                case .beginning(let length, let text):
+                    let start = contents.references.span(at: index).lowerBound
+                    edits.replace(start..<start + length, with: text)
                 case .byText: return false
                 }
                 return true

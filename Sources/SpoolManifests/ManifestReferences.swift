@@ -76,42 +76,29 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
         entries.removeAll { isRemoved(Int($0.lower)..<Int($0.upper)) }
     }
 
-    /// Whether the text of a reference may contain `name`: false is certain.
-    package func mayContain(_ name: Substring) -> Bool {
-        texts.contains { $0.contains(name) } || document.contains(Array(name.utf8))
-    }
-
     // MARK: Visiting
 
-    /// The purpose of the resource that a reference names.
-    package func role(at index: Int) -> ManifestReference.Role { forms[Int(entries[index].form)].role }
-
-    /// Calls `body` with the bytes of a verbatim reference of a line or a quoted string, which are
-    /// valid until it returns, and with its base.
-    ///
-    /// - Returns: The result, or nil for another reference.
-    package func withVerbatim<R>(at index: Int, _ body: (UnsafeRawBufferPointer, ManifestBase) -> R?) -> R? {
-        let entry = entries[index], form = forms[Int(entry.form)]
-        guard entry.text == Self.verbatim, form.syntax == .plain || form.syntax == .line else { return nil }
-        return document.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[span(at: index)]), form.base) }
-    }
+    /// The base of a reference.
+    package func base(at index: Int) -> ManifestBase { forms[Int(entries[index].form)].base }
 
     /// Calls `verbatim` for each verbatim reference of a line or a quoted string, and `other` for
-    /// the others and for those that `verbatim` does not take.
+    /// the others and for those that `verbatim` does not take. The former are visible ASCII
+    /// without fragment.
     ///
     /// - Parameters:
     ///   - verbatim: Takes the bytes of the text, which are valid until it returns, the role and
-    ///     the span. Returns false to leave the reference to `other`.
+    ///     the index. Returns false to leave the reference to `other`.
     ///   - other: Takes a reference. Returns false to end the visit.
-    func forEach(
-        verbatim: (UnsafeRawBufferPointer, ManifestReference.Role, Range<Int>) -> Bool, other: (ManifestReference) -> Bool
+    package func forEach(
+        verbatim: (UnsafeRawBufferPointer, ManifestReference.Role, Int) -> Bool, other: (ManifestReference) -> Bool
     ) {
         document.withUnsafeBytes { bytes in
             for index in entries.indices {
-                let entry = entries[index], span = span(at: index)
+                let entry = entries[index]
                 if entry.text == Self.verbatim {
                     let (role, syntax) = (forms[Int(entry.form)].role, forms[Int(entry.form)].syntax)
-                    if syntax == .plain || syntax == .line, verbatim(UnsafeRawBufferPointer(rebasing: bytes[span]), role, span) { continue }
+                    let text = UnsafeRawBufferPointer(rebasing: bytes[span(at: index)])
+                    if syntax == .plain || syntax == .line, verbatim(text, role, index) { continue }
                 }
                 guard other(self[index]) else { return }
             }

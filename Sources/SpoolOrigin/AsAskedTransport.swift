@@ -24,22 +24,28 @@ package final class AsAskedTransport: TransportLayer {
         }
         let advice = habits.withLock { $0.advice(for: host, change, now: time.now) }
         // A signature may cover the range, and a repetition after its expiry can't help.
-        let isSigned = change != .condition && request.location?.query.map(Self.hasSignature) == true
-        let isAsked = (advice == .asClient || isSigned) && (change == .condition || !request.isWindow)
+        let isSigned = change != .condition && request.location?.isSigned == true
+        let isAsked = (advice == .asClient || advice == .asClientOnce || isSigned) && (change == .condition || !request.isWindow)
         guard isAsked || advice != .believe else { return base.start(request, receiver: receiver) }
         let own = isAsked && request.isWindow ? request.withoutCondition : request.asClient
         let policy = AsAsked(
             start: { [base] in base.start(own, receiver: $0) }, ifRange: request.fields[.ifRange],
-            refusal: isAsked ? ResponseHead(status: 200, fields: [:]) : nil,
-            isInTime: { [time, end = time.now + (request.headTimeout ?? Self.usualPatience) / 2] in time.now < end },
+            mayRepeat: { [time, budget = request.budget, end = time.now + (request.headTimeout ?? Self.usualPatience) / 2] in
+                time.now < end && budget?.allowsAnother() != false
+            },
             note: { [habits, time] outcome in
+                // The form of a signed request says nothing about the host.
+                guard !isAsked || advice == .asClient || advice == .asClientOnce else { return }
                 habits.withLock { habits in
+                    // A host that served the client's form now may have served the other one, too.
+                    if isAsked, advice == .asClientOnce { return habits.forget(host, change) }
                     switch outcome {
+                    case .refused: habits.refused(host, change, now: time.now)
                     case .granted: habits.granted(host, change, now: time.now)
                     case .repeated(let isServed): habits.repeated(host, change, isServed: isServed, now: time.now)
                     }
                 }
-            })
+            }, refusal: isAsked ? ResponseHead(status: 200, fields: [:]) : nil)
         let transfer = AttemptedTransfer(policy, receiver: receiver)
         transfer.begin { [base] in base.start(isAsked ? own : request, receiver: $0) }
         return transfer
@@ -47,21 +53,6 @@ package final class AsAskedTransport: TransportLayer {
 
     /// The patience with a request that names none.
     private static let usualPatience: Nanoseconds = .seconds(60)
-
-    /// Whether a query names a signature or an expiry.
-    private static func hasSignature(_ query: Substring) -> Bool {
-        query.split(separator: "&", maxSplits: maxParameters).contains { parameter in
-            signatureNames.contains(parameter.prefix { $0 != "=" }.asciiLowercased)
-        }
-    }
-
-    /// The most parameters of a query that are looked at.
-    private static let maxParameters = 64
-    /// The parameters of common signed URLs, in lower case.
-    private static let signatureNames: Set<String> = [
-        "x-amz-signature", "x-amz-expires", "x-goog-signature", "x-goog-expires", "signature", "sig", "policy", "key-pair-id", "expires",
-        "expire", "hdnea", "hdnts", "hmac", "st", "se", "sign",
-    ]
 }
 
 extension OriginRequest {
@@ -94,6 +85,8 @@ private struct AsAsked: AttemptPolicy {
     enum Outcome {
         /// It served the request with its change.
         case granted
+        /// It refused that request by a status that is not repeated.
+        case refused
         /// It refused that request, and answered to the client's own.
         case repeated(isServed: Bool)
     }
@@ -102,19 +95,12 @@ private struct AsAsked: AttemptPolicy {
     let start: AttemptStart
     /// The condition of the first request.
     let ifRange: String?
-    /// Whether the reader's patience allows another request.
-    let isInTime: @Sendable () -> Bool
+    /// Whether the reader's patience and budget allow another request, which is counted then.
+    let mayRepeat: @Sendable () -> Bool
     let note: @Sendable (Outcome) -> Void
     /// The refusal of the first request, once the client's own runs. A 200 stands for the habit of
     /// the host where only the client's own is sent.
-    private var refusal: ResponseHead?
-
-    init(
-        start: @escaping AttemptStart, ifRange: String?, refusal: ResponseHead?, isInTime: @escaping @Sendable () -> Bool,
-        note: @escaping @Sendable (Outcome) -> Void
-    ) {
-        (self.start, self.ifRange, self.refusal, self.isInTime, self.note) = (start, ifRange, refusal, isInTime, note)
-    }
+    var refusal: ResponseHead?
 
     mutating func headReceived(_ head: ResponseHead, of attempt: Int, others: Set<Int>) -> AttemptStep {
         guard refusal != nil else { return firstHead(head) }
@@ -126,12 +112,12 @@ private struct AsAsked: AttemptPolicy {
     }
 
     private mutating func firstHead(_ head: ResponseHead) -> AttemptStep {
-        if isRefusal(head), isInTime() {
+        if isRefusal(head), mayRepeat() {
             refusal = head
             return AttemptStep(.replace(start, drains: head.status != 200))
         }
-        guard (200...299).contains(head.status) else { return AttemptStep(.pass(head)) }
-        return AttemptStep(.pass(head), effect: { [note] in note(.granted) })
+        guard !(300..<400).contains(head.status) else { return AttemptStep(.pass(head)) }
+        return AttemptStep(.pass(head), effect: { [note] in note((200...299).contains(head.status) ? .granted : .refused) })
     }
 
     func ended(_ end: TransferEnd, of attempt: Int, others: Set<Int>) -> AttemptStep {

@@ -77,12 +77,7 @@ struct ChainCookies: Sendable {
     /// Returns a name and its value without white space around them.
     private static func pair(_ text: Substring) -> (name: Substring, value: Substring?) {
         let end = text.firstIndex(of: "=")
-        return (trimmed(text[..<(end ?? text.endIndex)]), end.map { trimmed(text[text.index(after: $0)...]) })
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        let start = text.drop { $0 == " " || $0 == "\t" }
-        return start.lastIndex { $0 != " " && $0 != "\t" }.map { start[...$0] } ?? ""
+        return (text[..<(end ?? text.endIndex)].withoutBlanks, end.map { text[text.index(after: $0)...].withoutBlanks })
     }
 
     private static func isHost(_ host: String, below domain: String) -> Bool { host == domain || host.hasSuffix("." + domain) }

@@ -23,7 +23,7 @@ package final class DoublingTransport: TransportLayer {
             return base.start(request, receiver: receiver)
         }
         let start: AttemptStart = { [base] in base.start(request, receiver: $0) }
-        let transfer = AttemptedTransfer(Doubling(start: start), receiver: receiver)
+        let transfer = AttemptedTransfer(Doubling(start: start, budget: request.budget), receiver: receiver)
         transfer.begin(start)
         watch.add(transfer, delay)
         return transfer
@@ -35,16 +35,17 @@ package final class DoublingTransport: TransportLayer {
 /// it, and an error of either, counts only if the other one has no answer either.
 private struct Doubling: AttemptPolicy {
     let start: AttemptStart
+    let budget: RequestBudget?
     private var isDoubled = false
     /// The refusal of the second request while the first one is pending.
     private var refusal: ResponseHead?
 
-    init(start: @escaping AttemptStart) { self.start = start }
+    init(start: @escaping AttemptStart, budget: RequestBudget?) { (self.start, self.budget) = (start, budget) }
 
     mutating func answerIsLate() -> AttemptStep {
         guard !isDoubled else { return .wait }
         isDoubled = true
-        return AttemptStep(.start(start), reportsLateness: true)
+        return AttemptStep(budget?.allowsAnother() == false ? .wait : .start(start), reportsLateness: true)
     }
 
     mutating func headReceived(_ head: ResponseHead, of attempt: Int, others: Set<Int>) -> AttemptStep {

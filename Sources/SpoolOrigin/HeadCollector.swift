@@ -71,14 +71,19 @@ package struct HeadCollector: Sendable {
         guard status != 101 else { return .refused("the origin switched to another protocol unasked") }
         fields = HTTPFields()
         canFold = false
-        state = .fields(status: status, isHTTP1: line.starts(with: "HTTP/1".utf8))
+        state = .fields(status: status, isHTTP1: Self.begins(line, "HTTP/1"))
         return .more
     }
 
+    private static func begins(_ line: UnsafeRawBufferPointer, _ text: String) -> Bool {
+        String(decoding: line.prefix(text.utf8.count), as: UTF8.self).equalsIgnoringCase(text)
+    }
+
     /// Returns the status of a line such as `HTTP/1.1 206 Partial Content` (RFC 9112 §4). The
-    /// reason may be missing, or follow without a space. Radio servers say `ICY 200 OK`.
+    /// reason may be missing, or follow without a space. Radio servers say `ICY 200 OK`, and some
+    /// small servers write the protocol in lower case.
     private static func status(of line: UnsafeRawBufferPointer) -> Int? {
-        guard line.starts(with: "HTTP/".utf8) || line.starts(with: "ICY ".utf8), let space = line.firstIndex(of: 0x20) else { return nil }
+        guard begins(line, "HTTP/") || begins(line, "ICY "), let space = line.firstIndex(of: 0x20) else { return nil }
         let rest = line[(space + 1)...].drop { $0 == 0x20 }
         let digits = rest.prefix { $0 >= 0x30 && $0 <= 0x39 }
         guard digits.count == 3 else { return nil }
@@ -94,7 +99,7 @@ package struct HeadCollector: Sendable {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
         // RFC 9112 §5.1: white space before the colon is removed from a response.
         let name = UnsafeRawBufferPointer(rebasing: line[..<colon]).trimmingBlanks()
-        guard !name.isEmpty, name.allSatisfy(\.isFieldNameByte) else { return }
+        guard !name.isEmpty, name.allSatisfy(\.isTokenByte) else { return }
         let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]).trimmingBlanks()
         let fieldName = HTTPFields.Name(name.headerText)
         // The bytes of a URL stay as they are, whatever their encoding.
@@ -121,6 +126,10 @@ package struct HeadCollector: Sendable {
             return status == 100 ? .more : .interim(ResponseHead(status: status, fields: fields))
         }
         state = .done
+        // `identity` is no coding (RFC 2616 §3.6), and `Content-Length` counts beside it.
+        if fields[.transferEncoding]?.equalsIgnoringCase("identity") == true { fields[.transferEncoding] = nil }
+        // No request asks for a transfer coding (`TE`), and its bytes are not those of the content.
+        if fields.isCompressedOnTheWay { return .refused("it is compressed by Transfer-Encoding, which was not asked for") }
         if let contradiction = Self.lengthDefect(of: fields) { return .refused(contradiction) }
         var head = ResponseHead(status: status, fields: fields)
         head.endsByClose = isHTTP1 && !fields.contains(.contentLength) && !fields.contains(.transferEncoding)
@@ -159,22 +168,12 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawBufferPointer(rebasing: self[lower..<upper])
     }
 
-    /// The bytes as text: decoded as UTF-8 if they are valid, otherwise one character for each
-    /// byte.
-    ///
-    /// Two values that differ stay different. That matters for entity tags, which are opaque octets
-    /// (RFC 9110 §8.8.3).
+    /// The bytes as text.
     ///
     /// A control character becomes a space (RFC 9110 §5.5). It could otherwise end a line in
     /// another format, or control a terminal that shows it.
     fileprivate var headerText: String {
-        var isPlain = true
-        for byte in self where byte >= 0x7F || byte < 0x20 { isPlain = false }
-        if isPlain { return String(decoding: self, as: UTF8.self) }
-        if contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F }) {
-            return map { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F ? 0x20 : $0 }.withUnsafeBytes { $0.headerText }
-        }
-        let text = String(decoding: self, as: UTF8.self)
-        return text.utf8.elementsEqual(self) ? text : String(String.UnicodeScalarView(map { Unicode.Scalar($0) }))
+        func isControl(_ byte: UInt8) -> Bool { (byte < 0x20 && byte != 0x09) || byte == 0x7F }
+        return contains(where: isControl) ? String(fieldBytes: map { isControl($0) ? 0x20 : $0 }) : String(fieldBytes: self)
     }
 }

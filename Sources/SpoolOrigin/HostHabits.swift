@@ -22,6 +22,9 @@ package struct HostHabits: Sendable {
         case believe
         /// The host serves the client's own form only.
         case asClient
+        /// The host refused the last request by a status that is seldom about its form. When a client
+        /// asks again, the next request is the client's own, once.
+        case asClientOnce
     }
 
     /// The most hosts. A page of a player names a few, and a gateway one.
@@ -72,6 +75,14 @@ package struct HostHabits: Sendable {
                 advice: refusals == Self.refusalsInARow ? .believe : .repeatRefused, refusals: refusals,
                 end: now + Self.lifetimeOfRefusals), host, change)
     }
+
+    /// Notes that a host refused a request with this change by a status that is not repeated.
+    package mutating func refused(_ host: String, _ change: Change, now: MonotonicInstant) {
+        set(Habit(advice: .asClientOnce, end: now + Self.lifetimeOfRefusals), host, change)
+    }
+
+    /// Forgets a host.
+    package mutating func forget(_ host: String, _ change: Change) { habits[Place(host: host, change: change)] = nil }
 
     private mutating func set(_ habit: Habit, _ host: String, _ change: Change) {
         let place = Place(host: host, change: change)

@@ -26,10 +26,7 @@ package final class LatenessMonitor: Sendable {
 
         /// Takes out all requests. A request is looked at without the lock, because it has a lock
         /// of its own, and its last reference may end there.
-        mutating func takeAll() -> [Waiting] {
-            defer { waiting = [] }
-            return waiting
-        }
+        mutating func takeAll() -> [Waiting] { exchange(&waiting, with: []) }
 
         /// Plans a check.
         ///

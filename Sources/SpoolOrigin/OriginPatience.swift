@@ -44,8 +44,6 @@ extension OriginRequest {
 extension Duration {
     /// The duration within `OriginPatience.bounds`, without parts of a nanosecond.
     package var inNanoseconds: Nanoseconds {
-        let bounded = min(max(self, OriginPatience.bounds.lowerBound), OriginPatience.bounds.upperBound)
-        let (seconds, attoseconds) = bounded.components
-        return .seconds(seconds) + attoseconds / 1_000_000_000
+        Nanoseconds(saturating: min(max(self, OriginPatience.bounds.lowerBound), OriginPatience.bounds.upperBound))
     }
 }

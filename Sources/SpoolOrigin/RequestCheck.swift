@@ -16,9 +16,9 @@ extension OriginRequest {
         guard Self.schemes.contains(where: { url.utf8.count > $0.utf8.count && url.hasPrefixIgnoringCase($0) }) else {
             return .unsupportedURL("the URL does not begin with http:// or https://")
         }
-        if method.isEmpty || !method.utf8.allSatisfy(\.isFieldNameByte) { return .malformed("the method is not a token") }
+        if method.isEmpty || !method.utf8.allSatisfy(\.isTokenByte) { return .malformed("the method is not a token") }
         for field in fields.lines {
-            if !field.name.utf8.allSatisfy(\.isFieldNameByte) || field.name.isEmpty {
+            if !field.name.utf8.allSatisfy(\.isTokenByte) || field.name.isEmpty {
                 return .malformed("a field name of the request is not a token")
             }
             if field.value.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) {
@@ -32,18 +32,4 @@ extension OriginRequest {
     package static let maxURLBytes = 65_536
 
     private static let schemes = ["http://", "https://"]
-}
-
-extension UInt8 {
-    /// Whether the byte may stand in a field name (`tchar` of RFC 9110 §5.6.2).
-    var isFieldNameByte: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"), UInt8(ascii: "'"),
-            UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"),
-            UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
 }

@@ -11,8 +11,10 @@ public import SpoolCore
 /// retries around it. Every implementation of this package passes `TransportContract` of
 /// `SpoolTesting`, and so should yours.
 public protocol Transport: AnyObject, Sendable {
-    /// The most bytes that one request should ask for, because a paused transfer goes on buffering.
-    /// Nil if a pause really stops the origin.
+    /// The most bytes that the first requests of a reader should ask for, because a paused transfer
+    /// goes on buffering. A reader that goes on asks for as many bytes as it took in a row, at most
+    /// 32 MiB; a transfer that is paused for long may end with `.truncated` before them. Nil if a
+    /// pause really stops the origin.
     var windowBytes: Int64? { get }
 
     /// The bytes that origins sent in transfers that are over, as far as they arrived: bodies, and
@@ -76,6 +78,8 @@ public struct OriginRequest: Hashable, Sendable {
     package var decodesContent = false
     /// The range that the client of the HTTP door asked for, or nil where a request has no client.
     package var clientRange: ClientRange?
+    /// The number of requests that this one and its repetitions may be, or nil for no bound.
+    package var budget: RequestBudget?
     /// Whether the request ends before the client's range does, and another one follows.
     package var isWindow = false
     /// The urgency of the readers when the request begins. `URLSession` orders the requests of one

@@ -42,6 +42,9 @@ public struct ProxyOptions: Sendable {
     /// themselves. Then clients count as those of the network, and a token, `fixedOrigin` or
     /// `allowedOrigins` is required.
     package var fronts: FrontProxies?
+    /// A listening Unix socket, on which the proxies before this one connect too. The server closes
+    /// it.
+    package var frontListener: Int32?
     /// The most connections of one client of the network, or nil for the server's own bound.
     package var connectionsPerClient: Int?
     /// The most memory of manifests for one client of the network, in bytes.

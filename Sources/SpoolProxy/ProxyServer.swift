@@ -79,15 +79,13 @@ public final class ProxyServer: LoopbackEndpoint {
     /// - Throws: `.configuration` when the proxy cannot listen on the address, or already runs. The
     ///   message contains the reason.
     public func start() throws(CacheError) {
-        let isFirst = state.withLock { state in
-            defer { state.isStarted = true }
-            return !state.isStarted
-        }
+        let isFirst = state.withLock { !exchange(&$0.isStarted, with: true) }
         guard isFirst else { throw CacheError(.configuration, "the proxy runs already; stop it before you start it again") }
         do throws(SystemError) {
             let threads = try makeThreads()
             let (server, pages, visits) = server(on: threads.map(\.loop))
             let addresses = try listen(server)
+            if let listener = options.frontListener { server.listen(forFronts: listener) }
             let bound = cache.bounds.set(rules.reach)
             let hosts = hosts(listening: addresses)
             state.withLock {

@@ -5,21 +5,21 @@ import SpoolSystem
 // suspends.
 
 extension HTTPServer {
-    /// An acceptor, and the address that it listens on.
+    /// An acceptor, and the address that it listens on, or nil for a Unix socket.
     struct Listener {
-        let address: SocketAddress
+        let address: SocketAddress?
         let acceptor: Acceptor
     }
 
     /// The pause before another try when the address cannot be bound.
     private static var retryPause: Nanoseconds { .milliseconds(500) }
 
-    func accept(on socket: consuming Socket, _ address: SocketAddress) {
+    func accept(on socket: consuming Socket, _ address: SocketAddress?) {
         guard !isStopping else { return }
         do throws(SystemError) {
             let acceptor = try Acceptor(
-                socket, loop: loop, onBroken: { [weak self] in self?.reopen(address) },
-                { [unowned self] accepted in self.accepted(accepted) })
+                socket, loop: loop, onBroken: { [weak self] in if let address { self?.reopen(address) } },
+                { [unowned self] accepted in self.accepted(accepted, byUnixSocket: address == nil) })
             listeners.append(Listener(address: address, acceptor: acceptor))
         } catch {
             preconditionFailure("a listening socket can't be polled: \(error)")

@@ -96,10 +96,17 @@ package final class HTTPServer: @unchecked Sendable {
         [listen(on: descriptor, address)]
     }
 
-    func accepted(_ socket: consuming Socket) {
+    /// Listens on a Unix socket, on which only the proxies of `ServerOptions.fronts` connect.
+    ///
+    /// May be called from any thread. The server closes the socket when it stops.
+    package func listen(forFronts descriptor: Int32) {
+        loop.post { self.accept(on: Socket(owning: descriptor), nil) }
+    }
+
+    func accepted(_ socket: consuming Socket, byUnixSocket: Bool) {
         // A peer that has left has no address. It counts as one of the network.
         let peer = socket.peerAddress
-        let isFront = peer.map { options.fronts?.believes($0) == true } ?? false
+        let isFront = byUnixSocket ? options.fronts != nil : peer.map { options.fronts?.believes($0) == true } ?? false
         let ticket = census.enter(client: isFront ? nil : peer.map(options.clientName) ?? [], isFront: isFront)
         let part = parts[ticket.loop]
         let others = parts.count == 1 ? [] : parts.filter { $0 !== part }[...]
@@ -123,18 +130,11 @@ package final class HTTPServer: @unchecked Sendable {
 
     /// Stops the loops together. `done` follows the last of them.
     private func stop(_ parts: ArraySlice<ServerLoop>, grace: Nanoseconds, _ done: @escaping @Sendable () -> Void) {
-        let left = Locked(parts.count)
+        let left = Countdown(parts.count) { [loop] in
+            if loop.isInLoop { done() } else { loop.post(done) }
+        }
         for part in parts {
-            part.loop.post { [loop] in
-                part.stop(grace: grace) {
-                    let isLast = left.withLock { left in
-                        left -= 1
-                        return left == 0
-                    }
-                    guard isLast else { return }
-                    if part.loop === loop { done() } else { loop.post(done) }
-                }
-            }
+            part.loop.post { part.stop(grace: grace) { left.tick() } }
         }
     }
 

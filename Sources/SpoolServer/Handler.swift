@@ -86,9 +86,6 @@ package final class Exchange: @unchecked Sendable {
         closeHandler = hasResponse ? nil : handler
     }
 
-    /// Whether the client is still connected.
-    package var isOpen: Bool { connection != nil }
-
     /// The local address that the client connected to.
     package var localAddress: SocketAddress? { connection?.socket.localAddress }
 

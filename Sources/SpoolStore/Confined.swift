@@ -1,3 +1,4 @@
+import SpoolCore
 import SpoolSystem
 
 /// A value that one thread at a time uses, as its owner's contract requires. The rule is checked at
@@ -28,10 +29,7 @@ final class Confined<Value>: @unchecked Sendable {
     }
 
     private func enter() {
-        let wasEntered = isEntered.withLock { (isEntered: inout Bool) -> Bool in
-            defer { isEntered = true }
-            return isEntered
-        }
+        let wasEntered = isEntered.withLock { exchange(&$0, with: true) }
         precondition(!wasEntered, "two \(name) at once: they are made on one lane, one after the other")
     }
 }

@@ -1,17 +1,13 @@
 package import SpoolCore
 import SpoolSystem
 
-/// The rotation of an encrypted store's key.
+/// The rotation of a store's key, or the encryption of a plain store.
 ///
 /// The index changes at once: from then on the store opens with the new key only. Data files
 /// follow, one resource at a time. Each one is copied into the file of a new generation, which
 /// replaces the old one when it is on disk.
 package struct KeyRotation: Sendable {
-    private let store: SQLiteStore
-
-    fileprivate init(_ store: SQLiteStore) {
-        self.store = store
-    }
+    fileprivate let store: SQLiteStore
 
     /// The result of beginning a rotation.
     package enum Start: Hashable, Sendable {
@@ -19,8 +15,8 @@ package struct KeyRotation: Sendable {
         case begun
         /// The store already has this key. There may be files to reseal.
         case isThisKey
-        /// Files are still sealed with the key before the current one. Their rotation has to finish
-        /// first.
+        /// Files are still plain, or sealed with the key before the current one. Their rotation has
+        /// to finish first.
         case isUnfinished
     }
 
@@ -45,39 +41,45 @@ package struct KeyRotation: Sendable {
 
     // MARK: Beginning
 
-    /// Gives the store another key, in one transaction. Index call.
+    /// Gives the store another key, or its first one, in one transaction. Index call.
     ///
     /// The method asks the key provider up to twice, which may block for as long as its derivation
-    /// takes.
+    /// takes. Until the encryption of a plain store is complete, each call also rewrites the index,
+    /// so that no free page has a plain row.
     /// - Parameters:
     ///   - encryption: the new key.
     ///   - algorithm: the algorithm that seals media from now on, or nil for the current one.
-    /// - Throws: `.key(.notEncrypted)` for a plain store, `.key(.unavailable)` when the provider
-    ///   has no key, `.readOnly`.
+    /// - Throws: `.key(.unavailable)` when the provider has no key, `.readOnly`, `.full`.
     package func begin(
         to encryption: EncryptionOptions, algorithm: CipherAlgorithm? = nil
     ) throws(StoreError) -> Start {
         try store.write { (index) throws(StoreError) in
-            guard let present = index.database.fields.keys else { throw .key(.notEncrypted) }
-            let algorithm = algorithm ?? present.algorithm
-            if try derive(encryption, try parameters(index), present, algorithm).isSame(as: present) { return .isThisKey }
-            guard present.previous == nil else { return .isUnfinished }
-            let parameters = KeyParameters(
-                salt: store.sealedParts.random.bytes(KeyParameters.saltBytes), iterations: encryption.iterations)
-            // Includes every number that may already name a file. Later writes to those files are
-            // still sealed with the current key.
-            let last = GenerationID(rawValue: index.reservedGeneration)
-            let keys = try derive(encryption, parameters, present, algorithm).with(
-                previous: PreviousKeys(media: present.media, lastGeneration: last))
-            let retired = try IndexRotation(index).begin(to: keys, parameters, random: store.sealedParts.random)
-            store.role.withLock { $0.keys = keys }
-            store.encryption.withLock { $0 = encryption }
-            // Numbers after the last one are handed out only now, when all callers use the new
-            // keys.
-            store.numbers.skip(to: last.rawValue, reserved: index.reservedGeneration)
-            for retired in retired { store.files.retire(retired) }
-            return .begun
+            let start = try begin(index, to: encryption, algorithm ?? index.database.fields.keys?.algorithm ?? encryption.algorithm)
+            if hasPlainFiles { try IndexRotation(index: index).eraseTraces() }
+            return start
         }
+    }
+
+    private func begin(_ index: StoreIndex, to encryption: EncryptionOptions, _ algorithm: CipherAlgorithm) throws(StoreError) -> Start {
+        if let present = index.database.fields.keys {
+            if try derive(encryption, try parameters(index), algorithm).isSame(as: present) { return .isThisKey }
+            guard present.previous == nil else { return .isUnfinished }
+        }
+        let parameters = KeyParameters(
+            salt: store.sealedParts.random.bytes(KeyParameters.saltBytes), iterations: encryption.iterations)
+        // Includes every number that may already name a file. Later writes to those files are still
+        // sealed with the current key, or plain.
+        let last = GenerationID(rawValue: index.reservedGeneration)
+        let keys = try derive(encryption, parameters, algorithm).with(
+            previous: PreviousKeys(media: index.database.fields.keys?.media, lastGeneration: last))
+        let retired = try IndexRotation(index: index).begin(to: keys, parameters, random: store.sealedParts.random)
+        store.knownKeys.withLock { $0 = nil }
+        store.role.withLock { $0.keys = keys }
+        store.encryption.withLock { $0 = encryption }
+        // Numbers after the last one are handed out only now, when all callers use the new keys.
+        store.numbers.skip(to: last.rawValue, reserved: index.reservedGeneration)
+        for retired in retired { store.files.retire(retired) }
+        return .begun
     }
 
     private func parameters(_ index: StoreIndex) throws(StoreError) -> KeyParameters {
@@ -87,16 +89,19 @@ package struct KeyRotation: Sendable {
     }
 
     private func derive(
-        _ encryption: EncryptionOptions, _ parameters: KeyParameters, _ present: StoreKeys, _ algorithm: CipherAlgorithm
+        _ encryption: EncryptionOptions, _ parameters: KeyParameters, _ algorithm: CipherAlgorithm
     ) throws(StoreError) -> StoreKeys {
         let master: EncryptionKey
         do { master = try encryption.keyProvider.masterKey(parameters) } catch { throw .key(.unavailable("\(error)")) }
-        return StoreKeys(master: master, storeID: present.storeID, algorithm: algorithm)
+        return StoreKeys(master: master, storeID: store.secret, algorithm: algorithm)
     }
 
     // MARK: Continuing
 
-    /// Whether a generation is sealed with the key before the store's current one.
+    /// Whether the store was plain, and its encryption is not complete.
+    package var hasPlainFiles: Bool { store.keys?.previous.map { $0.media == nil } ?? false }
+
+    /// Whether a generation is sealed with the key before the store's current one, or plain.
     package func isSealedByPreviousKey(_ generation: GenerationID) -> Bool {
         store.keys?.previous.map { generation <= $0.lastGeneration } == true
     }
@@ -106,8 +111,7 @@ package struct KeyRotation: Sendable {
     package func backlog() throws(StoreError) -> Backlog {
         try store.read { (index) throws(StoreError) in
             guard let previous = store.keys?.previous else { return Backlog() }
-            let found = try index.representations.backlog(upTo: previous.lastGeneration)
-            return Backlog(resources: found.resources, bytes: found.bytes)
+            return try index.representations.backlog(upTo: previous.lastGeneration)
         }
     }
 
@@ -128,7 +132,10 @@ package struct KeyRotation: Sendable {
                 let entry = try next.key.flatMap { (key) throws(StoreError) in
                     try index.entries.entry(of: key)
                 }
-                if let entry, entry.resource.generation == last { return try store.checked(entry, index) }
+                if let entry, entry.resource.generation == last {
+                    if let resource = try store.checked(entry, index) { return resource }
+                    continue
+                }
                 // The row does not open, or the generation is not the current one. Neither can be
                 // read.
                 let file = try index.representations.file(of: last)
@@ -164,21 +171,32 @@ package struct KeyRotation: Sendable {
             let commit = copy.commit(entry.resource)
             let size: FileStatus?
             do throws(SystemError) { size = try copy.target?.status() } catch { throw StoreError(error) }
-            let retired = try IndexRotation(index).replace(old, by: commit, allocatedBytes: size?.allocatedBytes ?? 0)
+            let retired = try IndexRotation(index: index).replace(old, by: commit, allocatedBytes: size?.allocatedBytes ?? 0)
             for retired in retired { store.files.retire(retired) }
             for hash in Set(retired.map(\.keyHash)) { store.files.removeDirectory(store.layout.directory(hash: hash)) }
             return .replaced
         }
     }
 
+    /// The number of directories that one call of `finish` searches for plain files.
+    private static let sweepLimit = 1024
+
     /// Ends a rotation and removes the previous key. Returns false when something is still sealed
     /// with that key, or will be. Index call.
+    ///
+    /// The encryption of a plain store also waits for plain files without an entry in the index.
     package func finish() throws(StoreError) -> Bool {
-        try store.write { (index) throws(StoreError) in
+        let wasPlain = hasPlainFiles
+        if wasPlain, try !store.sweepOrphans(limit: Self.sweepLimit) { return false }
+        return try store.write { (index) throws(StoreError) in
+            if wasPlain {
+                store.files.unlinkLeftBehind()
+                guard !store.files.hasLeftBehind else { return false }
+            }
             let last = store.keys?.previous?.lastGeneration
             // Bytes of a running fetch or import are not in the index yet.
             if let last, store.files.open.mayBring(upTo: last) { return false }
-            guard try IndexRotation(index).finish() else { return false }
+            guard try IndexRotation(index: index).finish() else { return false }
             store.role.withLock { role in
                 role.lastOutdated = last ?? role.lastOutdated
                 role.keys = role.keys?.with(previous: nil)
@@ -191,7 +209,7 @@ package struct KeyRotation: Sendable {
 
 extension SQLiteStore {
     /// The rotation of the store's key.
-    package var rotation: KeyRotation { KeyRotation(self) }
+    package var rotation: KeyRotation { KeyRotation(store: self) }
 
     /// Whether the generation's key is gone, so that nothing more of it may be committed.
     func isOutdated(_ generation: GenerationID) -> Bool {

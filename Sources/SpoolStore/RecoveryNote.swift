@@ -18,8 +18,9 @@ package enum RecoveryNote: Hashable, Sendable {
     /// A row of the index does not match its check, or is sealed and does not open. It counts as
     /// missing.
     case rowUnreadable
-    /// The store got another key, and not everything is sealed with it yet. `rotateKey` continues.
-    case rotationUnfinished
+    /// The store got a key, and not everything is sealed with it yet. `rotateKey` continues. The
+    /// bytes are those of files that are still plain.
+    case rotationUnfinished(plainBytes: Int64)
     /// Evicted bytes of a generation still occupy the disk, for the given reason.
     case notPunched(GenerationID, String)
     /// The index's log could not be moved into the database, for the given reason. The next change
@@ -45,7 +46,9 @@ extension RecoveryNote: CustomStringConvertible {
         case .dataFileTruncated(let key, let size):
             "the data file of \(key.forLog) ends after \(size) bytes; the missing ones are fetched again"
         case .rowUnreadable: "a damaged row of the index was dropped; its bytes are fetched again"
-        case .rotationUnfinished: "the change of the key is unfinished; run 'spool rekey' to continue"
+        case .rotationUnfinished(plainBytes: 0): "the change of the key is unfinished; run 'spool rekey' to continue"
+        case .rotationUnfinished(let plain):
+            "the encryption is unfinished, and \(plain) bytes of media are not encrypted yet; run 'spool rekey' to continue"
         case .notPunched(let generation, let why): "evicted bytes of \(generation) still occupy the disk: \(why)"
         case .logKept(let reason): "the index's log could not be moved into the database: \(reason); the next change tries again"
         case .diskFull: "the disk is full: stored bytes are served, and new ones are not stored; free some space on the disk"

@@ -81,13 +81,6 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// Returns the bytes of a generation that are in the index. Index call.
     func namedBytes(of generation: GenerationID) throws(StoreError) -> ByteRangeSet
 
-    /// Frees the disk space of a file, in whole blocks, except `kept` and the bytes that are in the
-    /// index. Index call.
-    ///
-    /// The caller guarantees that other bytes of the file are no longer read, and that the file is
-    /// no longer written.
-    func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError)
-
     /// Returns the pieces of a generation that have bytes in `range`, in order and not clipped.
     /// Returns an empty result when the generation is not in the index.
     func pieces(of generation: GenerationID, in range: ByteRange) throws(StoreError) -> [Piece]
@@ -169,9 +162,12 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// its parts from the table of parts.
     func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError)
 
-    /// Returns the parts of the entries that are presentations, by the keys of the entries, at most
-    /// `StoredDownload.maximumPartCount` in all. Index call.
-    func downloadParts() throws(StoreError) -> [ResourceKey: [ResourceKey]]
+    /// Returns the keys of all entries of the list of downloads, each with the parts of its
+    /// presentation, or none. There are at most `StoredDownload.maximumPartCount` parts in all. Index
+    /// call.
+    ///
+    /// Each opening of a cache calls it, so it should not read the other members of the entries.
+    func downloadKeys() throws(StoreError) -> [ResourceKey: [ResourceKey]]
 
     /// Enters or removes a part of an entry of the list of downloads: a segment, a playlist, a key.
     /// Index call.
@@ -186,6 +182,10 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// Returns the bytes of `totalSizeBytes` that belong to entries of the list of downloads and to
     /// their parts. Index call.
     func downloadBytes() throws(StoreError) -> Int64
+
+    /// Returns the bytes of `totalSizeBytes` that belong to pinned resources which are no downloads.
+    /// Index call.
+    func pinnedBytes() throws(StoreError) -> Int64
 
     /// Pins or unpins a key. Eviction skips the resource of a pinned key. Returns false when
     /// nothing changed.
@@ -210,26 +210,17 @@ public protocol ResourceStore: AnyObject, Sendable {
     /// (UTF-8). Does not access their files.
     func resources(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredResource]
 
-    /// Returns up to `limit` unpinned resources that are no downloads, longest unused first by the
-    /// access times of `touch` and `commit`. Resources with the same access time have a stable
-    /// order.
+    /// Returns up to `limit` unpinned resources that are no downloads and occupy more than `bytes`,
+    /// longest unused first by the access times of `touch` and `commit`. Resources with the same
+    /// access time have a stable order.
     ///
-    /// - Parameter last: the last candidate of the previous call, unchanged, or nil to start at the
-    ///   beginning.
-    func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate]
-
-    /// Returns the same candidates, restricted to those that occupy more than `bytes`.
+    /// - Parameters:
+    ///   - last: the last candidate of the previous call, unchanged, or nil to start at the
+    ///     beginning.
+    ///   - bytes: -1 for all resources, those without bytes included.
     func evictionCandidates(
         after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
     ) throws(StoreError) -> [EvictionCandidate]
-
-    /// Returns up to `limit` unpinned resources without a stored byte, longest unused first, as far
-    /// as there are more than `kept`. An empty representation is stored completely and does not
-    /// count.
-    ///
-    /// Such resources exist because a version is entered before its first byte, and because it
-    /// stays when its file is lost.
-    func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey]
 
     /// Removes whole blocks of a generation from the index, then frees their disk space.
     ///
@@ -268,22 +259,6 @@ extension ResourceStore {
     public func owesGenerations() -> Bool { false }
     /// Does nothing.
     public func reserveGenerations() throws(StoreError) {}
-    /// Filters the candidates of `evictionCandidates(after:limit:)`.
-    public func evictionCandidates(
-        after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
-    ) throws(StoreError) -> [EvictionCandidate] {
-        var found: [EvictionCandidate] = []
-        var last = last
-        while found.count < limit {
-            let page = try evictionCandidates(after: last, limit: limit)
-            found += page.filter { $0.allocatedBytes > bytes }.prefix(limit - found.count)
-            guard page.count == limit else { break }
-            last = page.last
-        }
-        return found
-    }
-    /// Returns none. A store whose contents end with the process keeps them until then.
-    public func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey] { [] }
     /// Returns false. A store of one process has no other process to take over from.
     public func becomeWriter() throws(StoreError) -> Bool { false }
     /// Does nothing. The store has no locks.
@@ -298,8 +273,10 @@ extension ResourceStore {
     public func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
         if entry != nil { throw .readOnly }
     }
-    /// Returns none.
-    public func downloadParts() throws(StoreError) -> [ResourceKey: [ResourceKey]] { [:] }
+    /// Returns the keys of `downloads()`, without parts.
+    public func downloadKeys() throws(StoreError) -> [ResourceKey: [ResourceKey]] {
+        Dictionary(try downloads().map { ($0.key, []) }, uniquingKeysWith: { first, _ in first })
+    }
     /// Fails. The store keeps no list of downloads.
     public func setDownloadPart(_ key: ResourceKey, of download: ResourceKey, _ isPart: Bool) throws(StoreError) {
         if isPart { throw .readOnly }
@@ -308,6 +285,8 @@ extension ResourceStore {
     public func storedBytes(ofDownload key: ResourceKey) throws(StoreError) -> Int64 { try lookup(key)?.spans.totalBytes ?? 0 }
     /// Returns 0.
     public func downloadBytes() throws(StoreError) -> Int64 { 0 }
+    /// Returns 0.
+    public func pinnedBytes() throws(StoreError) -> Int64 { 0 }
     /// Returns none.
     public func pinsWithoutBytes(after key: ResourceKey?, limit: Int) throws(StoreError) -> [ResourceKey] { [] }
     /// False.
@@ -330,10 +309,6 @@ extension ResourceStore {
     public func namedBytes(of generation: GenerationID) throws(StoreError) -> ByteRangeSet {
         guard let all = ByteRange(0, ByteRange.maximumOffset) else { return ByteRangeSet() }
         return ByteRangeSet(try pieces(of: generation, in: all).map(\.range))
-    }
-    /// Passes the kept bytes and those of the index to `DataFile.release(allBut:)`.
-    public func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) {
-        try file.release(allBut: kept.union(namedBytes(of: generation)))
     }
     /// 4096, the size of a page on most systems.
     public var allocationBytes: Int64 { 4096 }
@@ -443,12 +418,6 @@ public protocol DataFile: StoredBytes {
     ///   the file open, or the range has no whole block.
     @discardableResult
     func punch(_ range: ByteRange) throws(StoreError) -> Bool
-    /// Frees the disk space of all blocks without a byte of `kept`, and ends the file after the
-    /// last block that has one.
-    ///
-    /// Ignored when `punch` would return false. The caller guarantees that other bytes are not read
-    /// and that the file is no longer written.
-    func release(allBut kept: ByteRangeSet) throws(StoreError)
 }
 
 extension DataFile {

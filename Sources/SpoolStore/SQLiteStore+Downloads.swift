@@ -11,8 +11,8 @@ extension SQLiteStore {
         try writeWithReserve { (index) throws(StoreError) in try index.setDownload(key, entry) }
     }
 
-    package func downloadParts() throws(StoreError) -> [ResourceKey: [ResourceKey]] {
-        try read { (index) throws(StoreError) in try index.downloadParts.all(of: index.downloads.all().map(\.key)) }
+    package func downloadKeys() throws(StoreError) -> [ResourceKey: [ResourceKey]] {
+        try read { (index) throws(StoreError) in try index.downloadParts.all(of: index.downloads.keys()) }
     }
 
     package func setDownloadPart(_ key: ResourceKey, of download: ResourceKey, _ isPart: Bool) throws(StoreError) {
@@ -21,6 +21,10 @@ extension SQLiteStore {
 
     package func storedBytes(ofDownload key: ResourceKey) throws(StoreError) -> Int64 {
         try read { (index) throws(StoreError) in try index.downloadParts.storedBytes(of: key) }
+    }
+
+    package func pinnedBytes() throws(StoreError) -> Int64 {
+        try read { (index) throws(StoreError) in try index.sizes.pinnedSum() }
     }
 
     package func downloadBytes() throws(StoreError) -> Int64 {

@@ -24,7 +24,7 @@ extension SQLiteStore {
             let (written, named, directories) = files.open.takeUnsynced()
             let contents = durability.use { durability in
                 PointContents(
-                    files: written, of: files.open, named: (durability.inherited + named).map { ($0, files.path(of: $0)) },
+                    files: written, open: files.open, named: (durability.inherited + named).map { ($0, files.path(of: $0)) },
                     directories: directories, root: layout.root, fileSystem: fileSystem)
             }
             guard index.hasChanges || !contents.isEmpty else { return nil }
@@ -112,16 +112,16 @@ extension SQLiteStore {
 }
 
 /// The contents of a durable point, and the result of its sync.
-final class PointContents: Sendable {
-    private let files: [GenerationID]
+struct PointContents: Sendable {
+    let files: [GenerationID]
     /// Has the handles of `files` until the point ends or a file is retired.
-    private let open: OpenDataFiles
+    let open: OpenDataFiles
     /// Files of an earlier process, and files whose handles were beyond the limit. They are opened
     /// only for the sync.
     let named: [(file: DataFileID, path: String)]
     let directories: [String]
-    private let root: String
-    private let fileSystem: any FileSystem
+    let root: String
+    let fileSystem: any FileSystem
     private let state = Locked(Result())
 
     struct Result {
@@ -131,18 +131,6 @@ final class PointContents: Sendable {
         var failed: [GenerationID: SystemError] = [:]
         /// Another error of the sync. Everything has to be tried again.
         var trouble: SystemError?
-    }
-
-    init(
-        files: [GenerationID], of open: OpenDataFiles, named: [(DataFileID, String)], directories: [String], root: String,
-        fileSystem: any FileSystem
-    ) {
-        self.files = files
-        self.open = open
-        self.named = named
-        self.directories = directories
-        self.root = root
-        self.fileSystem = fileSystem
     }
 
     var isEmpty: Bool { files.isEmpty && named.isEmpty && directories.isEmpty }

@@ -23,28 +23,11 @@ extension SQLiteStore {
         try read { (index) throws(StoreError) in try index.resources.lastAccess() }
     }
 
-    /// Returns up to `limit` unpinned resources, longest unused first. Equal times are in the order
-    /// of the keys' hashes.
-    package func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
-        try read { (index) throws(StoreError) in
-            try index.eviction.candidates(after: last, limit: limit)
-        }
-    }
-
-    /// Returns the same candidates, restricted to those that occupy more than `bytes`.
     package func evictionCandidates(
         after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
     ) throws(StoreError) -> [EvictionCandidate] {
         try read { (index) throws(StoreError) in
             try index.eviction.candidates(after: last, largerThan: bytes, limit: limit)
-        }
-    }
-
-    /// Returns up to `limit` unpinned resources without a stored byte, as far as there are more
-    /// than `kept`.
-    package func emptyResources(beyond kept: Int, limit: Int) throws(StoreError) -> [ResourceKey] {
-        try read { (index) throws(StoreError) in
-            try index.eviction.emptyResources(beyond: kept, limit: limit, isSoleWriter: isWritable)
         }
     }
 

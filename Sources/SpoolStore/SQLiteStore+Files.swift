@@ -27,27 +27,31 @@ extension SQLiteStore {
 
     // MARK: Checking
 
-    /// Returns an entry of the index, clipped to the bytes that its file really has.
-    func checked(_ entry: EntryQuery.Entry, _ index: StoreIndex) throws(StoreError) -> StoredResource {
+    /// Returns an entry of the index, clipped to the bytes that its file really has. A resource
+    /// whose file is gone is removed.
+    func checked(_ entry: EntryQuery.Entry, _ index: StoreIndex) throws(StoreError) -> StoredResource? {
         var resource = entry.resource
         guard let end = resource.spans.upperBound else { return resource }
         // The hash is computed again only when the file may be named by another key than the row.
         let hash = keys?.previous == nil ? entry.keyHash : files.hash(of: resource.key, resource.generation)
         let path = files.path(of: resource.generation, hash: hash, fileExtension: resource.fileExtension)
-        let status = try files.status(path, of: resource.generation)
-        let size = status?.size ?? 0
+        guard let status = try files.status(path, of: resource.generation) else {
+            if isWritable { _ = try index.remove(resource.key) }
+            options.onRecovery(.dataFileMissing(resource.key))
+            return nil
+        }
+        let size = status.size
         guard size < end else { return resource }
         if isWritable {
             // A check that covers lost bytes can't verify the other bytes of its block, so the
             // block is removed as a whole.
-            try index.clip(resource.generation, to: size, allocatedBytes: status?.allocatedBytes ?? 0)
+            try index.clip(resource.generation, to: size, allocatedBytes: status.allocatedBytes)
             (resource.spans, resource.unverified) = try index.pieces.spans(of: resource.generation)
         } else if let lost = ByteRange(size, .max) {
             resource.spans.remove(lost)
             resource.unverified.remove(lost)
         }
-        options.onRecovery(
-            status == nil ? .dataFileMissing(resource.key) : .dataFileTruncated(resource.key, size: size))
+        options.onRecovery(.dataFileTruncated(resource.key, size: size))
         return resource
     }
 
@@ -71,7 +75,7 @@ extension SQLiteStore {
             let path = layout.damagedIndex(number: number)
             for name in [path] + StoreLayout.indexCompanionSuffixes.map({ path + $0 }) {
                 do throws(SystemError) { try fileSystem.unlink(name) } catch {
-                    if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: name, error)) }
+                    options.noteLeftBehind(name, error)
                 }
             }
         }

@@ -1,14 +1,13 @@
 package import SpoolCore
 import SpoolSystem
 
-// Handling of a full disk: a reserve of space for the index, and the release of bytes that the
-// index does not name.
+// Handling of a full disk: a reserve of space for the index, and removals without the index.
 
 extension SQLiteStore {
     /// Creates the reserve for the index if the disk has enough space. Index call, or called before
     /// the first one.
     func fillReserve() {
-        guard isWritable, options.keepsReserve ?? !options.usesFileSystemForIndex else { return }
+        guard isWritable, options.keepsReserve ?? (options.indexLayer == nil) else { return }
         do throws(SystemError) { try reserve.fill() } catch {
             options.onRecovery(.fileLeftBehind(path: layout.reserve, error))
         }
@@ -42,14 +41,6 @@ extension SQLiteStore {
     package func namedBytes(of generation: GenerationID) throws(StoreError) -> ByteRangeSet {
         try read { (index) throws(StoreError) in
             try index.pieces.spans(of: generation).all
-        }
-    }
-
-    /// Frees the space of a file except `kept` and the bytes in the index.
-    package func release(allBut kept: ByteRangeSet, of generation: GenerationID, in file: any DataFile) throws(StoreError) {
-        try write { (index) throws(StoreError) in
-            let named = try index.pieces.spans(of: generation).all
-            try file.release(allBut: kept.union(named))
         }
     }
 }

@@ -52,16 +52,8 @@ extension SQLiteStore {
         let openings = try read { (index) throws(StoreError) in index.openings }
         let failure = try settle()
         files.open.unlock()
-        // The last connection writes its log into the database when it closes. The store's lock is
-        // still held here.
-        index.use { $0 = nil }
         suspendedOpenings.withLock { $0 = openings }
-        let lock = role.withLock { role in
-            defer { role = StoreRole(lock: nil, keys: role.keys, isSuspended: true) }
-            return role.lock ?? role.aloneLock
-        }
-        do throws(SystemError) { try lock?.release() } catch { throw failure ?? StoreError(error) }
-        if let failure { throw failure }
+        try releaseIndex(failure, isSuspended: true)
     }
 
     /// Opens the index again and takes the locks. Returns false when another process may have

@@ -19,9 +19,7 @@ struct OrphanSweep {
 
     /// The parts of a store that a sweep examines.
     struct Ground {
-        let layout: StoreLayout
         let files: StoreFiles
-        let fileSystem: any FileSystem
         /// The first generation of this opening. Its files and later ones may not be in the index yet.
         let firstOfOpening: Int64
     }
@@ -33,7 +31,7 @@ struct OrphanSweep {
             lastGeneration = last ?? lastGeneration
             return last == nil
         }
-        var rest = directories ?? ground.layout.groups(on: ground.fileSystem, onTrouble: ground.files.noteUnlistable).reversed()
+        var rest = directories ?? ground.files.listing.groups.reversed()
         for _ in 0..<limit {
             guard let next = rest.popLast() else {
                 hasFiles = false
@@ -49,16 +47,14 @@ struct OrphanSweep {
     ///
     /// - Returns: The directories in it that must be examined next, the first one last.
     private func examine(_ directory: String, on ground: Ground, _ index: StoreIndex) throws(StoreError) -> [String] {
-        let (layout, files) = (ground.layout, ground.files)
-        if parentDirectory(of: directory) == layout.data {
-            return layout.directories(ofGroup: directory, on: ground.fileSystem, onTrouble: files.noteUnlistable).reversed()
-        }
-        for file in layout.dataFiles(in: directory, on: ground.fileSystem, onTrouble: files.noteUnlistable) {
+        let files = ground.files
+        if parentDirectory(of: directory) == files.layout.data { return files.listing.directories(ofGroup: directory).reversed() }
+        for file in files.listing.dataFiles(in: directory) {
             let (path, generation) = (file.path, file.generation)
             guard generation.rawValue < ground.firstOfOpening else { continue }
             let named = try index.representations.file(of: generation)
             if named.map({ files.path(of: $0) }) == path {
-                try enterSize(path, of: generation, on: ground, index)
+                try enterSize(path, of: generation, files, index)
             } else {
                 files.unlink(path, of: generation)
             }
@@ -69,10 +65,10 @@ struct OrphanSweep {
 
     /// Enters the space that a file occupies, including bytes that a killed process wrote and did
     /// not commit.
-    private func enterSize(_ path: String, of generation: GenerationID, on ground: Ground, _ index: StoreIndex) throws(StoreError) {
+    private func enterSize(_ path: String, of generation: GenerationID, _ files: StoreFiles, _ index: StoreIndex) throws(StoreError) {
         let status: FileStatus?
         // If the status can't be read, the index keeps its size.
-        do throws(SystemError) { status = try ground.fileSystem.status(path) } catch { return }
+        do throws(SystemError) { status = try files.fileSystem.status(path) } catch { return }
         guard let status, !status.isDirectory else { return }
         try index.enterSize(of: generation, status.allocatedBytes)
     }
@@ -88,7 +84,7 @@ extension SQLiteStore {
     /// Examines up to `limit` directories or generations. Returns true when the sweep has ended.
     package func sweepOrphans(limit: Int) throws(StoreError) -> Bool {
         guard var progress = sweep.use({ $0 }) else { return true }
-        let ground = OrphanSweep.Ground(layout: layout, files: files, fileSystem: fileSystem, firstOfOpening: numbers.first)
+        let ground = OrphanSweep.Ground(files: files, firstOfOpening: numbers.first)
         let isDone = try write { (index) throws(StoreError) in try progress.step(limit: limit, on: ground, index) }
         if isDone, !files.hasLeftBehind { try write { (index) throws(StoreError) in try index.noteSweep(isOwed: false) } }
         sweep.use { $0 = isDone ? nil : progress }

@@ -33,10 +33,11 @@ package final class SQLiteStore: ResourceStore {
         /// it.
         package var onRecovery: @Sendable (RecoveryNote) -> Void = { _ in }
         /// Whether the store keeps a reserve for its index. Nil means yes, except with
-        /// `usesFileSystemForIndex`.
+        /// `indexLayer`.
         package var keepsReserve: Bool?
-        /// Whether the index's own I/O goes through the injected file system, for simulation.
-        package var usesFileSystemForIndex = false
+        /// Makes the layer through which SQLite does the index's own I/O on the injected file
+        /// system, for simulation. Nil for SQLite's own layer.
+        package var indexLayer: IndexLayerMaker?
         /// The identifier of the machine's current boot. Nil when it is unknown, which counts as a
         /// new boot.
         package var bootID: String? = ProcessIdentity.bootID()
@@ -234,7 +235,7 @@ package final class SQLiteStore: ResourceStore {
             files.open.retireAll()
             files.unlinkDataFiles(below: next)
             removeDamagedIndexes()
-            try IndexRotation(index).emptyLog()
+            try IndexRotation(index: index).emptyLog()
         }
     }
 
@@ -262,18 +263,22 @@ package final class SQLiteStore: ResourceStore {
     /// Makes everything durable, closes the index and releases all locks. Releases them even when a
     /// durable point fails, and then throws.
     package func close() throws(StoreError) {
-        let wasSuspended = role.withLock { role in
-            defer { role.isSuspended = false }
-            return role.isSuspended
-        }
+        let wasSuspended = role.withLock { exchange(&$0.isSuspended, with: false) }
         knownKeys.withLock { $0 = nil }
         let failure = wasSuspended ? nil : try settle()
         files.open.close()
+        try releaseIndex(failure, isSuspended: false)
+    }
+
+    /// Closes the index and releases its lock.
+    ///
+    /// - Parameter failure: An earlier failure of the call, which is thrown in any case.
+    func releaseIndex(_ failure: StoreError?, isSuspended: Bool) throws(StoreError) {
         // The last connection writes its log into the database when it closes. The store's lock is
         // still held here.
         index.use { $0 = nil }
         let lock = role.withLock { role in
-            defer { role = StoreRole(lock: nil, keys: role.keys) }
+            defer { role = StoreRole(lock: nil, keys: role.keys, isSuspended: isSuspended) }
             return role.lock ?? role.aloneLock
         }
         do throws(SystemError) { try lock?.release() } catch { throw failure ?? StoreError(error) }

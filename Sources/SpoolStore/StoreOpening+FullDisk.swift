@@ -28,7 +28,7 @@ extension StoreOpening {
     private func unlinkExpendable() -> Bool {
         var hasUnlinked = false
         for (key, directory) in expendableDirectories {
-            for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: note) {
+            for file in listing.dataFiles(in: directory) {
                 guard let bytes = unlinkUnlessInUse(file.path) else { continue }
                 hasUnlinked = true
                 options.onExpended(key, bytes)
@@ -43,10 +43,7 @@ extension StoreOpening {
         switch options.expendable {
         case nil: []
         case .resources(let keys)?: keys.map { ($0, layout.directory(hash: options.keyHash($0.string))) }
-        case .everything?:
-            layout.groups(on: fileSystem, onTrouble: note)
-                .flatMap { layout.directories(ofGroup: $0, on: fileSystem, onTrouble: note) }
-                .map { (nil, $0) }
+        case .everything?: listing.directories.map { (nil, $0) }
         }
     }
 
@@ -61,7 +58,7 @@ extension StoreOpening {
             try fileSystem.unlink(path)
             return bytes
         } catch {
-            note(path, error)
+            options.noteLeftBehind(path, error)
             return nil
         }
     }
@@ -70,7 +67,7 @@ extension StoreOpening {
 
     /// Opens a store for reading whose disk is too full to write.
     func openWithoutSpace() throws(StoreError) -> Result {
-        guard !options.usesFileSystemForIndex else { return try openAlone() }
+        guard options.indexLayer == nil else { return try openAlone() }
         do throws(StoreError) { return try openForReading(heldBy: nil) } catch {
             switch error {
             case .key, .formatTooNew, .formatTooOld: throw error
@@ -109,13 +106,7 @@ extension StoreOpening {
     }
 
     private func openIndexAlone() throws(StoreError) -> (StoreIndex, Int?) {
-        let vfs = options.usesFileSystemForIndex ? try SpoolVFS(fileSystem: fileSystem, random: random) : nil
-        let index = try StoreIndex.open(path: layout.index, access: .readWrite, vfs: vfs, isAlone: true)
-        index.database.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
+        let index = try openDatabase(.readWrite, isAlone: true)
         return (index, try index.readFormat())
-    }
-
-    private func note(_ path: String, _ error: SystemError) {
-        if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: path, error)) }
     }
 }

@@ -27,6 +27,8 @@ struct StoreOpening {
         var newDirectories: [String] = []
     }
 
+    var listing: StoreListing { StoreListing(layout: layout, fileSystem: fileSystem, options: options) }
+
     /// The number of damaged indexes that are kept for inspection. A further one replaces the last.
     static let damagedIndexLimit = 8
 
@@ -100,7 +102,7 @@ struct StoreOpening {
 
     func openForReading(heldBy process: Int32?) throws(StoreError) -> Result {
         // The injected layer has no shared memory, so it can't read beside a writer.
-        guard !options.mustBeWritable, !options.usesFileSystemForIndex else { throw .locked(by: process) }
+        guard !options.mustBeWritable, options.indexLayer == nil else { throw .locked(by: process) }
         return try read(openIndexForReading(heldBy: process), heldBy: process)
     }
 
@@ -110,7 +112,7 @@ struct StoreOpening {
         // Another process is creating the store at this moment.
         guard let format, format > 0 else { throw .locked(by: process) }
         if let refusal = Self.refusal(of: format) { throw refusal }
-        if let problem = try StoreUnlocking(index, options, random).unlock() { throw .key(problem) }
+        if let problem = try StoreUnlocking(index: index, options: options, random: random).unlock() { throw .key(problem) }
         return Result(index: index, lock: nil, firstGeneration: StoreIndex.firstUnstoredGeneration)
     }
 
@@ -124,12 +126,21 @@ struct StoreOpening {
 
     private func openIndexForReading(heldBy process: Int32?) throws(StoreError) -> (StoreIndex, Int?) {
         do throws(StoreError) {
-            let index = try StoreIndex.open(path: layout.index, access: .readOnly, vfs: nil)
-            index.database.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
+            let index = try openDatabase(.readOnly)
             return (index, try index.readFormat())
         } catch {
             throw error.meansUnopenedIndex ? .locked(by: process) : error
         }
+    }
+
+    /// Opens the database of the index.
+    ///
+    /// - Parameter isAlone: Whether it works without shared memory.
+    func openDatabase(_ access: SQLiteConnection.Access, isAlone: Bool = false) throws(StoreError) -> StoreIndex {
+        let layer = try options.indexLayer?.make(fileSystem, random)
+        let index = try StoreIndex.open(path: layout.index, access: access, layer: layer, isAlone: isAlone)
+        index.database.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
+        return index
     }
 
     // MARK: Writing
@@ -184,9 +195,7 @@ struct StoreOpening {
     }
 
     private func openIndex(_ lock: StoreLock) throws(StoreError) -> Attempt {
-        let vfs = options.usesFileSystemForIndex ? try SpoolVFS(fileSystem: fileSystem, random: random) : nil
-        let index = try StoreIndex.open(path: layout.index, access: .readWrite, vfs: vfs)
-        index.database.onUnreadable = { [onRecovery = options.onRecovery] in onRecovery(.rowUnreadable) }
+        let index = try openDatabase(.readWrite)
         index.onLogKept = { [onRecovery = options.onRecovery] in onRecovery(.logKept(reason: $0.description)) }
         guard let format = try index.readFormat() else { return .damaged(reason: "the database is not an index of Spool") }
         if format > 0, let refusal = Self.refusal(of: format) {
@@ -195,7 +204,7 @@ struct StoreOpening {
             return .damaged(reason: "an earlier program ended while it created the store")
         }
         // Checked before any change, so that a wrong key leaves the store unchanged.
-        let unlocking = StoreUnlocking(index, options, random)
+        let unlocking = StoreUnlocking(index: index, options: options, random: random)
         if format > 0, let problem = try unlocking.unlock() { return .refused(.key(problem)) }
         try index.prepareForWriting(from: format)
         if !index.database.fields.isSealed, let problem = try unlocking.encrypt() { return .refused(.key(problem)) }
@@ -239,18 +248,8 @@ struct StoreOpening {
     /// 3. The sweep for orphans would take the old files for files of this opening, which may not
     ///    be in the index yet, and would never remove them.
     private func lastGenerationOnDisk() -> Int64? {
-        var last: Int64?
-        let note: StoreLayout.OnTrouble = { [onRecovery = options.onRecovery] path, error in
-            if !error.meansMissing { onRecovery(.fileLeftBehind(path: path, error)) }
-        }
-        for group in layout.groups(on: fileSystem, onTrouble: note) {
-            for directory in layout.directories(ofGroup: group, on: fileSystem, onTrouble: note) {
-                for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: note) {
-                    last = max(last ?? 0, file.generation.rawValue)
-                }
-            }
-        }
-        return last
+        let listing = listing
+        return listing.directories.lazy.flatMap { listing.dataFiles(in: $0) }.map(\.generation.rawValue).max()
     }
 
     // MARK: A damaged index

@@ -4,15 +4,9 @@ import SpoolSystem
 /// The steps from a given key to a readable index: derives the keys, compares them, and encrypts a
 /// new store.
 struct StoreUnlocking {
-    private let index: StoreIndex
-    private let options: SQLiteStore.Options
-    private let random: any RandomSource
-
-    init(_ index: StoreIndex, _ options: SQLiteStore.Options, _ random: any RandomSource) {
-        self.index = index
-        self.options = options
-        self.random = random
-    }
+    let index: StoreIndex
+    let options: SQLiteStore.Options
+    let random: any RandomSource
 
     /// Sets the keys of the index when it is encrypted. Returns the problem if that fails, or nil.
     ///
@@ -28,7 +22,8 @@ struct StoreUnlocking {
         guard (1...KeyParameters.iterationLimit).contains(parameters.iterations) else {
             return .unavailable("the store's key takes \(parameters.iterations) iterations, which is out of bounds")
         }
-        guard let algorithm = try index.meta.number(.cipher).flatMap(CipherAlgorithm.init(rawValue:)) else {
+        let cipher = try index.meta.number(.cipher).map { Int64(clamping: $0.magnitude) }
+        guard let algorithm = cipher.flatMap(CipherAlgorithm.init(rawValue:)) else {
             return .unavailable("the store is sealed by a cipher that this program does not support")
         }
         return try use(encryption, algorithm, parameters) { keys in keys.check.matches(check) ? nil : .wrong }
@@ -64,11 +59,10 @@ struct StoreUnlocking {
             master: master, storeID: try index.meta.bytes(.storeID) ?? [], algorithm: algorithm)
         if let problem = accept(keys) { return problem }
         index.database.fields = IndexFields(keys: keys, random: random)
-        let tell = options.onRecovery
-        index.database.onUnreadable = { tell(.rowUnreadable) }
         if let previous = try index.previousKeys(keys) {
             index.database.fields = index.database.fields.with(keys: keys.with(previous: previous))
-            tell(.rotationUnfinished)
+            let plainBytes = previous.media == nil ? try index.representations.backlog(upTo: previous.lastGeneration).bytes : 0
+            options.onRecovery(.rotationUnfinished(plainBytes: plainBytes))
         }
         return nil
     }

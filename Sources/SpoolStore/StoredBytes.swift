@@ -1,3 +1,5 @@
+package import SpoolCore
+
 /// A descriptor of an open file. It stays open as long as a reference to `owner` exists.
 public struct OpenDescriptor: Sendable {
     /// The number of the descriptor.
@@ -32,4 +34,23 @@ public protocol StoredBytes: AnyObject, Sendable {
 extension StoredBytes {
     /// Returns 0: it is not known whether bytes are in memory.
     public func readResident(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int { 0 }
+
+    /// Reads a range, and fewer bytes only at the end of the bytes. May block on the disk.
+    package func bytes(in range: ByteRange) throws(StoreError) -> [UInt8] {
+        var failure: StoreError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: Int(range.count)) { memory, count in
+            do throws(StoreError) {
+                count = try read(into: UnsafeMutableRawBufferPointer(memory), at: range.lowerBound)
+            } catch { failure = error }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Reads up to `limit` bytes from `offset` on without waiting for the disk, as `readResident` does.
+    package func residentBytes(at offset: Int64, limit: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: limit) { memory, count in
+            count = readResident(into: UnsafeMutableRawBufferPointer(memory), at: offset)
+        }
+    }
 }

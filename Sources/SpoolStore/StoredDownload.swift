@@ -41,6 +41,16 @@ public struct StoredDownload: Hashable, Sendable {
         self.init(key: ResourceKey(normalized: key), members: members)
     }
 
+    /// Returns the key of the text of an entry, or nil if it names none. A text of this program begins
+    /// with the key, so its other members are not read.
+    static func key(ofText text: String) -> ResourceKey? {
+        let line = text.utf8.prefix { $0 != UInt8(ascii: "\n") }, start = keyName + " "
+        guard line.starts(with: start.utf8), line.count > start.utf8.count, text.utf8.count <= maximumBytes else {
+            return StoredDownload(text)?.key
+        }
+        return ResourceKey(normalized: String(decoding: line.dropFirst(start.utf8.count), as: UTF8.self))
+    }
+
     /// The text of the entry.
     var text: String {
         let lines = members.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }

@@ -29,6 +29,6 @@ extension SQLiteStore {
     /// The fields and pieces of the resources are not read, which takes a hundredth of the time of
     /// `resources(after:limit:)`.
     package func summaries(after key: ResourceKey?, limit: Int) throws(StoreError) -> [StoredSummary] {
-        try read { (index) throws(StoreError) in try SummaryQuery(index.database).list(after: key, limit: limit) }
+        try read { (index) throws(StoreError) in try SummaryQuery(database: index.database).list(after: key, limit: limit) }
     }
 }

@@ -2,8 +2,6 @@ import SpoolLibc
 import SpoolSystem
 
 extension SystemError {
-    /// Whether the disk, or this user's share of it, is full.
-    var meansFull: Bool { code == ENOSPC || code == EDQUOT }
     /// Whether the process or the system is out of descriptors.
     var meansNoDescriptor: Bool { code == EMFILE || code == ENFILE }
     /// Whether the file or directory does not exist.
@@ -27,6 +25,6 @@ extension SystemError {
 extension StoreError {
     /// Converts a failure of the file system into the error that the store's caller gets.
     init(_ error: SystemError) {
-        self = error.meansFull ? .full : error.meansTooLarge ? .tooLarge : .io(error)
+        self = error.meansNoRoom ? .full : error.meansTooLarge ? .tooLarge : .io(error)
     }
 }

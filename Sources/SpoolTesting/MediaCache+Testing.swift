@@ -13,9 +13,9 @@ extension MediaCache {
     /// Closing the cache leaves the origin as it is, so a test may open the next cache on it.
     ///
     /// ```swift
-    /// let origin = ScriptedOrigin([VirtualResource(url: url, seed: 1, length: 5_000_000)])
-    /// let cache = try MediaCache.inMemory(origin: origin)
-    /// let reader = try cache.reader(for: url)
+    /// let film = VirtualResource(url: "https://example.com/film.mp4", seed: 1, length: 5_000_000)
+    /// let cache = try MediaCache.inMemory(origin: ScriptedOrigin([film]))
+    /// let reader = try cache.reader(for: film.url)
     /// ```
     ///
     /// - Parameters:

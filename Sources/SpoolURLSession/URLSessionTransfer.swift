@@ -72,10 +72,7 @@ final class URLSessionTransfer: Transfer, @unchecked Sendable {
     }
 
     func cancel() {
-        let isFirst = cancelRequested.withLock { isRequested in
-            defer { isRequested = true }
-            return !isRequested
-        }
+        let isFirst = cancelRequested.withLock { !exchange(&$0, with: true) }
         if isFirst { queue.addOperation { [self] in finish(.cancelled) } }
     }
 

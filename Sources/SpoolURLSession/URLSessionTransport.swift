@@ -9,7 +9,7 @@ internal import FoundationNetworking
 
 /// A transport over `URLSession`, the default on Apple's systems.
 ///
-/// A pause keeps the arriving bytes in memory, so one request should ask for `windowBytes` at most.
+/// A pause keeps the arriving bytes in memory, so a play begins with requests of `windowBytes`.
 /// Receivers are called on the delegate queue of the session, which also confines all state.
 ///
 /// `URLSession` has these limits and faults, handled as follows:
@@ -44,7 +44,7 @@ package final class URLSessionTransport: Transport {
         session = URLSession(configuration: Self.configuration(options), delegate: delegate, delegateQueue: queue)
     }
 
-    /// The most bytes that one request should ask for.
+    /// The most bytes that the first requests of a play should ask for.
     package var windowBytes: Int64? { options.windowBytes }
 
     /// The bytes of responses in tasks that are over, by the metrics of the session. Nil on Linux,

@@ -8,12 +8,12 @@ package import Foundation
 
 /// The settings of `URLSession` for origins.
 package struct URLSessionTransportOptions: Sendable {
-    /// The most bytes that one request should ask for, because a paused transfer may keep as many
-    /// in memory.
+    /// The most bytes that the first requests of a play should ask for, because a paused transfer
+    /// may keep as many in memory.
     package var windowBytes: Int64 = 2 * 1024 * 1024
-    /// The most bytes that are kept for a paused receiver, in case an origin sends more than the
-    /// request asked for. Requests of versions that cannot be combined are open-ended, so that one
-    /// response brings all of it.
+    /// The most bytes that are kept for a paused receiver. Later requests of a play ask for more,
+    /// and those of versions that cannot be combined are open-ended, so that one response brings
+    /// all of it.
     package var maxBufferedBytes = 16 * 1024 * 1024
     /// The longest body of a request, in bytes. It is collected in memory first.
     package var maxUploadBytes = 16 * 1024 * 1024
@@ -30,7 +30,8 @@ package struct URLSessionTransportOptions: Sendable {
     /// waits holds one.
     package var maxConnectionsPerHost = 16
     /// The value of `User-Agent` for requests without one, or nil for that of the session. On
-    /// Apple's systems that is the one of CFNetwork, which names the app. A player sends another.
+    /// Apple's systems that is the one of CFNetwork, which names the app. A player sends another
+    /// (`PlayerUserAgent`).
     package var userAgent = Self.defaultUserAgent
 
     #if canImport(Darwin)

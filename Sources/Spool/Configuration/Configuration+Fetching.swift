@@ -33,6 +33,11 @@ extension Configuration {
         /// 256 takes a few hundred bytes each.
         public var idleSessionCount = 256
 
+        /// Chooses among the variants of an HLS presentation, or of a period of DASH: returns an index,
+        /// or nil for the choice of the ``PresentationSelection``. Preloads and downloads call it,
+        /// on any thread; players choose by themselves.
+        public var chooseVariant: (@Sendable (_ variants: [PresentationStatus.Track]) -> Int?)?
+
         /// Creates the default settings.
         public init() {}
 

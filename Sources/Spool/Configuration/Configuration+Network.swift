@@ -2,6 +2,7 @@ public import SpoolCore
 public import SpoolOrigin
 #if !os(Linux)
 public import Foundation
+import SpoolURLSession
 
 /// Receives an authentication challenge of `URLSession`, and calls `answer` once, on any thread.
 public typealias URLSessionChallengeHandler =
@@ -54,6 +55,24 @@ extension Configuration {
         /// Answers the challenges of the session, for example for a pinned certificate or a client
         /// certificate. Nil means the trust of the system.
         public var onChallenge: URLSessionChallengeHandler?
+        /// The `User-Agent` of origin requests for which the app and its player give none.
+        public var userAgent = UserAgent.likeSession
+
+        /// A value of `User-Agent`.
+        public enum UserAgent: Sendable {
+            /// That of `URLSession`, which names the app and its version.
+            case likeSession
+            /// That of AVPlayer for media without a cache, by which statistics of podcasts count:
+            /// `AppleCoreMedia/1.0.0.BUILD (DEVICE; U; CPU OS 17_5 like Mac OS X; de_de)`.
+            ///
+            /// It follows the system's build and version, the kind of device, and the language and
+            /// region when the cache opens, and does not name the app. Apple documents no form;
+            /// logs show this one for iPhone, iPad, Apple TV and Mac. visionOS has `likeSession`.
+            case likePlayer
+
+            /// The value, or nil for that of the session.
+            package var text: String? { self == .likePlayer ? PlayerUserAgent.ofSystem : nil }
+        }
         #endif
         /// How long an origin may take before a request fails. `ReadOptions.patience` overrides it
         /// for one resource.
@@ -79,6 +98,9 @@ extension Configuration {
         /// only a server: threads that a library starts from a lane inherit the lane's set of cores
         /// and keep it.
         package var keepsLanesOffLoop = false
+        /// Whether the log has the lines of `OriginOutages`. A command that fetches once reports an
+        /// error itself.
+        package var logsOutages = true
         /// The servers that are asked before the origin. Each one is asked before those that stand
         /// in front of it in this list.
         package var tiers: [TierSetting] = []
@@ -103,5 +125,16 @@ extension Configuration {
                 OriginPatience.bounds.contains(policy.patience),
                 "network.policy.patience is \(policy.patience); give between 1 millisecond and 1 hour")
         }
+    }
+}
+
+extension Configuration.Network {
+    /// A new monitor of the system's network, or nil where there is none.
+    package static var systemMonitor: (any NetworkMonitor)? {
+        #if canImport(Network)
+        SystemNetworkMonitor()
+        #else
+        nil
+        #endif
     }
 }

@@ -46,8 +46,13 @@ public struct Configuration: Sendable {
         try limits.validate()
         try network.validate()
         try storage.validate()
+        if security.encryption != nil { try permitEncryption() }
+    }
+
+    /// Throws an error if a tier would hold resources of an encrypted store unencrypted.
+    func permitEncryption() throws(CacheError) {
         try Configuration.require(
-            security.encryption == nil || !network.tiers.contains(where: \.holdsClearBytes),
+            !network.tiers.contains(where: \.holdsClearBytes),
             "an encrypted store has no bucket, because a bucket holds resources unencrypted; leave one of the two out")
     }
 

@@ -18,14 +18,14 @@ final class DownloadCheck: Sendable {
 
     private let cache: MediaCache
     private let key: ResourceKey
-    private let done: @Sendable (Result<Sum, CacheError>) -> Void
+    private let done: Completion<Sum>
     private let state: Locked<State>
 
     /// - Parameters:
     ///   - key: The key of the download. Its resource must be stored as a whole.
     ///   - parts: The other resources of a presentation.
     ///   - done: Called once, on a lane.
-    init(_ cache: MediaCache, _ key: ResourceKey, parts: Set<ResourceKey>, _ done: @escaping @Sendable (Result<Sum, CacheError>) -> Void) {
+    init(_ cache: MediaCache, _ key: ResourceKey, parts: Set<ResourceKey>, _ done: @escaping Completion<Sum>) {
         self.cache = cache
         self.key = key
         self.done = done
@@ -77,10 +77,7 @@ final class DownloadCheck: Sendable {
     }
 
     private func end(_ result: Result<Sum, CacheError>) {
-        let isFirst = state.withLock { state in
-            defer { state.isOver = true }
-            return !state.isOver
-        }
+        let isFirst = state.withLock { !exchange(&$0.isOver, with: true) }
         if isFirst { done(result) }
     }
 }

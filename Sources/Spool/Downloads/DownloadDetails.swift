@@ -17,6 +17,10 @@ public struct DownloadDetails: Hashable, Sendable {
     /// The most bytes that the download may have, or nil for no limit of its own. The allowance of
     /// the list holds in any case.
     public var maximumBytes: Int64?
+    /// The SHA-256 (32 bytes) of the resource as its origin sends it, or nil for none. A download
+    /// with other bytes fails, and its bytes are removed. Of a presentation it is that of the
+    /// manifest.
+    public var sha256: [UInt8]?
     var fields: WriteOnlyFields
 
     /// Creates details.
@@ -30,8 +34,12 @@ public struct DownloadDetails: Hashable, Sendable {
     ///   - access: The networks and the state of the device in which the download runs, or nil for
     ///     `NetworkPolicy.downloads`.
     ///   - maximumBytes: The most bytes that the download may have, or nil for no limit of its own.
-    public init(requestFields: HTTPFields = [:], appData: [UInt8] = [], access: NetworkAccess? = nil, maximumBytes: Int64? = nil) {
-        (self.appData, self.access, self.maximumBytes) = (appData, access, maximumBytes)
+    ///   - sha256: The SHA-256 (32 bytes) that the resource must have, or nil for none.
+    public init(
+        requestFields: HTTPFields = [:], appData: [UInt8] = [], access: NetworkAccess? = nil, maximumBytes: Int64? = nil,
+        sha256: [UInt8]? = nil
+    ) {
+        (self.appData, self.access, self.maximumBytes, self.sha256) = (appData, access, maximumBytes, sha256)
         fields = WriteOnlyFields(fields: requestFields)
     }
 
@@ -44,6 +52,9 @@ public struct DownloadDetails: Hashable, Sendable {
         let bytes = fields.fields.lines.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
         guard bytes <= Self.maximumFieldBytes else {
             throw refuse("the request fields of a download have \(bytes) bytes; at most \(Self.maximumFieldBytes) are kept")
+        }
+        if let sha256, sha256.count != SHA256Digest.byteCount {
+            throw refuse("the SHA-256 of a download has \(sha256.count) bytes; it must have \(SHA256Digest.byteCount)")
         }
         guard WriteOnlyFields(text: fields.text) == fields else {
             throw refuse("a request field of a download has a line break, or a colon in its name")
@@ -76,7 +87,7 @@ struct WriteOnlyFields: Hashable, Sendable, CustomStringConvertible, CustomRefle
 
 extension DownloadDetails {
     private enum Member {
-        static let data = "data", fields = "fields", access = "access", limit = "limit"
+        static let data = "data", fields = "fields", access = "access", limit = "limit", sha256 = "sha256"
     }
 
     /// The members of the entry of the store. Bytes are hexadecimal, because a member has one line.
@@ -89,12 +100,14 @@ extension DownloadDetails {
             members[Member.access] = flags.map { $0 ? "1" : "0" }.joined() + "\(access.hottest.rawValue)"
         }
         if let maximumBytes { members[Member.limit] = "\(maximumBytes)" }
+        members[Member.sha256] = sha256?.hexadecimal
         return members
     }
 
-    /// Reads the members of an entry of the store. A member that can't be read counts as missing.
+    /// Reads the members of an entry of the store. A member that can't be read counts as missing,
+    /// except a SHA-256, which no bytes have then.
     init(members: [String: String]) {
-        self.init(maximumBytes: members[Member.limit].flatMap { Int64($0) })
+        self.init(maximumBytes: members[Member.limit].flatMap { Int64($0) }, sha256: members[Member.sha256].map { Self.bytes($0) })
         appData = Self.bytes(members[Member.data])
         fields = WriteOnlyFields(text: String(decoding: Self.bytes(members[Member.fields]), as: UTF8.self))
         let words = members[Member.access].map { Array($0.utf8) } ?? []

@@ -55,17 +55,16 @@ final class DownloadKeys: Sendable {
         }
     }
 
-    func replace(by entries: [ResourceKey], parts: [ResourceKey: [ResourceKey]] = [:]) {
+    /// - Parameter entries: The keys of the list, each with its parts.
+    func replace(by entries: [ResourceKey: [ResourceKey]]) {
         state.withLock { state in
-            state = State(entries: Set(entries))
-            for (entry, keys) in parts { for part in keys { state.insert(part, of: entry) } }
+            state = State(entries: Set(entries.keys))
+            for (entry, parts) in entries { for part in parts { state.insert(part, of: entry) } }
         }
     }
 
     /// Reads the keys of the list in a store. Runs on the index lane.
-    func read(from store: any ResourceStore) throws(StoreError) {
-        replace(by: try store.downloads().map(\.key), parts: try store.downloadParts())
-    }
+    func read(from store: any ResourceStore) throws(StoreError) { replace(by: try store.downloadKeys()) }
 
     // MARK: Parts
 

@@ -38,6 +38,8 @@ package struct DownloadList {
     }
 
     private var entries: [ResourceKey: Entry] = [:]
+    /// The lowest and the highest place that an entry was given.
+    private var places = (first: Int64(1), last: Int64(0))
     /// The settings of the list.
     package var settings = DownloadSettings()
     /// Whether downloads run in this process.
@@ -83,7 +85,7 @@ package struct DownloadList {
         details: DownloadDetails? = nil
     ) -> Bool {
         guard entries[key] != nil || entries.count < StoredDownload.maximumCount else { return false }
-        var entry = entries[key] ?? Entry(download: Download(key: key, url: url), order: (entries.values.map(\.order).max() ?? 0) + 1)
+        var entry = entries[key] ?? Entry(download: Download(key: key, url: url), order: place(.last))
         (entry.download.url, entry.download.group, entry.download.priority) = (url, group, priority)
         if let details { entry.download.details = details }
         if entry.download.selection != selection {
@@ -129,9 +131,19 @@ package struct DownloadList {
     /// Moves a download to an end of those of its priority.
     package mutating func move(_ key: ResourceKey, to place: DownloadPlace) -> Bool {
         guard entries[key] != nil else { return false }
-        let orders = entries.filter { $0.key != key }.values.map(\.order)
-        entries[key]?.order = place == .first ? (orders.min() ?? 1) - 1 : (orders.max() ?? 0) + 1
+        let order = self.place(place)
+        entries[key]?.order = order
         return true
+    }
+
+    /// Takes a place before or after all others. Loaded places are bounded by `orderLimit`, so there is
+    /// always a further one.
+    private mutating func place(_ place: DownloadPlace) -> Int64 {
+        switch place {
+        case .first: places.first -= 1
+        case .last: places.last += 1
+        }
+        return place == .first ? places.first : places.last
     }
 
     /// Lets a finished download run again, because the origin has another version.
@@ -197,12 +209,12 @@ package struct DownloadList {
         if let most = download.details.maximumBytes, total > most { return "it has \(total) bytes, and may have \(most)" }
         let others = entries.values.map(\.download).filter { $0.key != key }
         if let allowance = settings.allowanceBytes {
-            let left = max(0, others.reduce(allowance) { $0.subtractingClamped($1.promisedBytes) })
+            let left = max(0, others.reduce(allowance) { $0.subtractingSaturated($1.promisedBytes) })
             let soFar = length == nil ? " so far" : ""
             if total > left { return "it has \(total) bytes\(soFar), and \(left) of the \(allowance) bytes for downloads are left" }
         }
         if let freeBytes {
-            let left = max(0, others.filter { $0.state == .running }.reduce(freeBytes) { $0.subtractingClamped($1.missingBytes) })
+            let left = max(0, others.filter { $0.state == .running }.reduce(freeBytes) { $0.subtractingSaturated($1.missingBytes) })
             let missing = length == nil ? 0 : download.missingBytes
             if missing > left { return "\(missing) of its bytes are missing, and the disk has room for \(left)" }
         }
@@ -292,8 +304,10 @@ extension DownloadList {
         default: download.state = .queued
         }
         // A damaged number must not leave the next one without room.
-        let order = stored.members[Member.order].flatMap { Int64($0) } ?? 0
-        entries[stored.key] = Entry(download: download, order: max(-Self.orderLimit, min(Self.orderLimit, order)))
+        let stated = stored.members[Member.order].flatMap { Int64($0) } ?? 0
+        let order = max(-Self.orderLimit, min(Self.orderLimit, stated))
+        places = (min(places.first, order), max(places.last, order))
+        entries[stored.key] = Entry(download: download, order: order)
     }
 
     private static let orderLimit: Int64 = 1 << 60
@@ -310,7 +324,7 @@ extension Download {
         }
     }
 
-    var missingBytes: Int64 { max(0, (totalBytes ?? 0).subtractingClamped(doneBytes)) }
+    var missingBytes: Int64 { max(0, (totalBytes ?? 0).subtractingSaturated(doneBytes)) }
 }
 
 extension Download.State {
@@ -342,12 +356,5 @@ extension Download.State {
         case .failed(let reason), .waitingForNetwork(let reason): reason
         case .queued, .running, .paused, .complete: nil
         }
-    }
-}
-
-extension Int64 {
-    fileprivate func subtractingClamped(_ other: Int64) -> Int64 {
-        let (result, overflow) = subtractingReportingOverflow(other)
-        return overflow ? (other > 0 ? .min : .max) : result
     }
 }

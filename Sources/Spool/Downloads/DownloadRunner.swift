@@ -38,7 +38,7 @@ final class DownloadRunner: EngineDownloads {
     private struct State {
         var list = DownloadList()
         var isLoaded = false
-        var waitingForLoad: [@Sendable (Result<Void, CacheError>) -> Void] = []
+        var waitingForLoad: [Completion<Void>] = []
         var transfers: [ResourceKey: Transfer] = [:]
         /// The downloads whose length the origin does not state. Their bytes are compared with the
         /// room as they come.
@@ -82,7 +82,7 @@ final class DownloadRunner: EngineDownloads {
 
     /// Calls `done` on the control lane, once the list is read. A process that only reads the store
     /// reads the list each time, because the writer changes it.
-    private func load(_ cache: MediaCache, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+    private func load(_ cache: MediaCache, _ done: @escaping Completion<Void>) {
         let (isLoaded, isFirst) = state.withLock { state in
             if state.isLoaded { return (true, false) }
             state.waitingForLoad.append(done)
@@ -118,15 +118,14 @@ final class DownloadRunner: EngineDownloads {
                 state.list = list
                 state.isLoaded = store.isWritable
             }
-            defer { state.waitingForLoad = [] }
-            return state.waitingForLoad
+            return exchange(&state.waitingForLoad, with: [])
         }
         for done in waiting { done(read.map { _ in }) }
     }
 
     /// Keeps the entries of some keys. Runs on the control lane, so the writes have the order of
     /// the changes.
-    private func save(_ saved: [ResourceKey], _ cache: MediaCache, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+    private func save(_ saved: [ResourceKey], _ cache: MediaCache, _ done: @escaping Completion<Void>) {
         let entries = state.withLock { state in saved.map { ($0, state.list.stored($0)) } }
         for (key, entry) in entries where entry != nil { keys.set(key, isDownload: true) }
         guard !entries.isEmpty else { return done(.success(())) }
@@ -136,9 +135,12 @@ final class DownloadRunner: EngineDownloads {
     }
 
     private func saveQuietly(_ key: ResourceKey, _ cache: MediaCache) {
-        save([key], cache) { result in
-            if case .failure(let error) = result, error.code != .closed { cache.record(.storeTrouble("downloads: \(error)")) }
-        }
+        save([key], cache) { self.report($0, cache) }
+    }
+
+    /// Reports a change that the store did not take. A closed cache stores none.
+    private func report(_ result: Result<Void, CacheError>, _ cache: MediaCache) {
+        if case .failure(let error) = result, error.code != .closed { cache.record(.storeTrouble("downloads: \(error)")) }
     }
 
     /// Removes the entry of a resource that is removed. Runs on the index lane.
@@ -161,14 +163,12 @@ final class DownloadRunner: EngineDownloads {
             return state.cache
         }
         guard let cache else { return }
-        save(dropped, cache) { result in
-            if case .failure(let error) = result, error.code != .closed { cache.record(.storeTrouble("downloads: \(error)")) }
-        }
+        save(dropped, cache) { self.report($0, cache) }
     }
 
     /// Ends all downloads after everything was removed. Callable on any thread.
     func forgetAll() {
-        keys.replace(by: [])
+        keys.replace(by: [:])
         environment.control.post { [self] in
             for key in state.withLock({ Array($0.transfers.keys) }) { stop(key) }
             drop(state.withLock { $0.list.keys(group: nil) })
@@ -177,11 +177,11 @@ final class DownloadRunner: EngineDownloads {
     }
 
     func close() {
-        let (transfers, listeners) = state.withLock { state in
-            defer { (state.transfers, state.listeners) = ([:], [:]) }
-            return (state.transfers.values, state.listeners.values)
+        let (keys, listeners) = state.withLock { state in
+            defer { state.listeners = [:] }
+            return (Array(state.transfers.keys), state.listeners.values)
         }
-        for transfer in transfers { transfer.cancel() }
+        for key in keys { stop(key) }
         for listener in listeners { listener.finish() }
     }
 
@@ -189,22 +189,22 @@ final class DownloadRunner: EngineDownloads {
 
     /// Changes the list, keeps the keys that `body` returns, and acts.
     func change(
-        _ cache: MediaCache, _ done: @escaping @Sendable (Result<DownloadList, CacheError>) -> Void,
+        _ cache: MediaCache, _ done: @escaping Completion<DownloadList>,
         _ body: @escaping @Sendable (inout DownloadList) throws(CacheError) -> [ResourceKey]
     ) {
         load(cache) { [self] loaded in
             do throws(CacheError) {
                 try loaded.get()
-                let (before, saved) = try state.withLock { (state) throws(CacheError) -> (DownloadList, [ResourceKey]) in
+                let saved = try state.withLock { (state) throws(CacheError) in
                     state.cache = cache
-                    let before = state.list
-                    return (before, try body(&state.list))
+                    return try body(&state.list)
                 }
+                let added = saved.filter { !keys.isEntry($0) }
                 save(saved, cache) { [self] result in
                     environment.control.post { [self] in
                         if case .failure(let error) = result {
                             // The list has no entry that the store lacks.
-                            for key in saved where before[key] == nil {
+                            for key in added {
                                 state.withLock { $0.list.remove(key) }
                                 keys.set(key, isDownload: false)
                             }
@@ -255,6 +255,24 @@ final class DownloadRunner: EngineDownloads {
     }
 
     // MARK: Transfers
+
+    /// Reports the running transfers to a door that is newer than they are.
+    func report(to door: any PlayerDoor) {
+        environment.control.post { [self] in
+            for key in state.withLock({ Array($0.transfers.keys) }) { enter(key, at: door) }
+        }
+    }
+
+    /// Holds the transfer of a download if the door knows that the system fetches its bytes.
+    private func enter(_ key: ResourceKey, at door: any PlayerDoor) {
+        let (download, preload, cache) = state.withLock { ($0.list[key], $0.transfers[key]?.preload, $0.cache) }
+        guard let download, let preload else { return }
+        let transfer = ListedTransfer(
+            key: key, url: download.url, access: download.details.access,
+            rest: { [weak cache] in cache?.missingBytes(of: key) }, hold: { [weak preload] in preload?.hold(.system) },
+            release: { [weak preload] in preload?.release(.system) })
+        if door.downloadBegan(transfer) { preload.hold(.system) }
+    }
 
     /// Starts and stops transfers. Runs on the control lane.
     private func turn() {
@@ -312,7 +330,9 @@ final class DownloadRunner: EngineDownloads {
     }
 
     private func stop(_ key: ResourceKey) {
-        state.withLock { $0.transfers.removeValue(forKey: key) }?.cancel()
+        let (transfer, cache) = state.withLock { ($0.transfers.removeValue(forKey: key), $0.cache) }
+        transfer?.cancel()
+        if transfer != nil { cache?.presentDoor?.downloadEnded(key) }
     }
 
     private func start(_ key: ResourceKey, _ cache: MediaCache) {
@@ -330,14 +350,16 @@ final class DownloadRunner: EngineDownloads {
                     lengthKnown: { [weak self, weak cache] read, length in
                         // The parts of a presentation are compared with the room as they come.
                         read == key ? cache.flatMap { self?.refusal(of: key, length, $0) } : nil
-                    }))
+                    }, sha256: download.details.sha256))
             state.withLock { state in
                 state.transfers[key] = Transfer(number: number, preload: preload, parts: parts, storedBytes: download.doneBytes)
             }
+            if let door = cache.presentDoor { enter(key, at: door) }
             preload.whenOver { [weak self, weak cache] result in
                 guard let self, let cache else { return }
                 environment.control.post { [weak self] in self?.ended(key, number, result.map { _ in }, cache) }
             }
+            preload.begin()
             tick()
         } catch {
             end(key, error, cache)
@@ -346,12 +368,7 @@ final class DownloadRunner: EngineDownloads {
 
     /// Looks at the transfers now, and then at intervals while there are any.
     private func tick() {
-        guard
-            !state.withLock({ state in
-                defer { state.isTicking = true }
-                return state.isTicking
-            })
-        else { return }
+        guard !state.withLock({ exchange(&$0.isTicking, with: true) }) else { return }
         look()
     }
 
@@ -361,10 +378,11 @@ final class DownloadRunner: EngineDownloads {
             var fetched: Int64 = 0
             for (key, var transfer) in state.transfers {
                 guard let progress = transfer.preload.currentProgress else { continue }
-                fetched += max(0, progress.doneBytes - max(transfer.storedBytes, transfer.seenBytes))
-                transfer.seenBytes = progress.doneBytes
+                // After a hold, the stored bytes are read again.
+                let done = max(progress.doneBytes, transfer.storedBytes, transfer.seenBytes)
+                fetched += done - max(transfer.storedBytes, transfer.seenBytes)
+                transfer.seenBytes = done
                 let isPresentation = transfer.parts.withLock { !$0.isEmpty }
-                let done = max(progress.doneBytes, transfer.storedBytes)
                 let total = progress.totalBytes.map { isPresentation ? max($0, done) : $0 }
                 state.list.progressed(key, done: done, total: total, isEstimated: isPresentation, now: now)
                 state.transfers[key] = transfer
@@ -442,12 +460,7 @@ final class DownloadRunner: EngineDownloads {
     /// is entered before its first byte.
     private func setPart(_ part: ResourceKey, of key: ResourceKey, _ isPart: Bool, _ cache: MediaCache) {
         if !isPart { keys.remove(part: part, of: key) }
-        cache.onIndexLane(
-            part,
-            { (result: Result<Void, CacheError>) in
-                if case .failure(let error) = result, error.code != .closed { cache.record(.storeTrouble("downloads: \(error)")) }
-            }
-        ) { [store, keys] () throws(StoreError) in
+        cache.onIndexLane(part, { self.report($0, cache) }) { [store, keys] () throws(StoreError) in
             // The entry may have been removed meanwhile.
             guard keys.isEntry(key) else { return }
             try store.setDownloadPart(part, of: key, isPart)
@@ -509,6 +522,7 @@ final class DownloadRunner: EngineDownloads {
                 state.unbounded.remove(key)
                 state.list.completed(key, bytes: bytes)
             }
+            cache.presentDoor?.downloadEnded(key)
             saveQuietly(key, cache)
             turn()
         } catch {
@@ -517,7 +531,8 @@ final class DownloadRunner: EngineDownloads {
     }
 
     private func end(_ key: ResourceKey, _ error: CacheError, _ cache: MediaCache) {
-        guard error.code != .closed else { return }
+        // A check fails by a suspension of the store, and is made again.
+        guard error.code != .closed || !cache.isClosed else { return }
         let (now, jitter) = (environment.time.now, environment.random.next())
         let failure = DownloadList.Failure(error)
         state.withLock { state in
@@ -525,6 +540,7 @@ final class DownloadRunner: EngineDownloads {
             state.unbounded.remove(key)
             state.list.ended(key, failure, now: now, jitter: jitter)
         }
+        cache.presentDoor?.downloadEnded(key)
         failure.report(of: key, to: cache.engine.feed)
         saveQuietly(key, cache)
         turn()
@@ -535,7 +551,7 @@ extension DownloadList.Failure {
     fileprivate init(_ error: CacheError) {
         switch error.code {
         case .originUnreachable, .originTimeout, .networkRefused: self = .network(error.message)
-        case .representationChanged, .removed: self = .temporary(error.message)
+        case .representationChanged, .removed, .closed: self = .temporary(error.message)
         default: self = error.isRetryable ? .temporary(error.message) : .permanent(error.message)
         }
     }

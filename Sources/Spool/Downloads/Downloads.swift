@@ -231,7 +231,17 @@ public struct Downloads: Sendable {
     private func change(
         _ body: @escaping @Sendable (inout DownloadList) throws(CacheError) -> [ResourceKey]
     ) async throws(CacheError) -> DownloadList {
-        let (cache, runner) = (cache, runner)
-        return try await result { done in runner.change(cache, done, body) }
+        try await result { done in change(done, body) }
     }
+
+    /// Changes the list, and keeps the entries of the keys that `body` returns. Calls `done` on the
+    /// control lane.
+    package func change(
+        _ done: @escaping Completion<DownloadList>, _ body: @escaping @Sendable (inout DownloadList) throws(CacheError) -> [ResourceKey]
+    ) {
+        runner.change(cache, done, body)
+    }
+
+    /// Returns whether a resource is a finished download.
+    package func isFinished(_ key: ResourceKey) -> Bool { runner.isFinished(key) }
 }

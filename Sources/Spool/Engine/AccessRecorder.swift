@@ -23,8 +23,7 @@ final class AccessRecorder: Sendable {
     func isFirstUse(at time: Timestamp) -> Bool {
         state.withLock { state in
             state.time = time
-            defer { state.isUsed = true }
-            return !state.isUsed
+            return !exchange(&state.isUsed, with: true)
         }
     }
 

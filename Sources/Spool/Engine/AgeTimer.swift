@@ -27,9 +27,8 @@ final class AgeTimer: Sendable {
             guard let engine, !engine.isClosed, starts.withLock({ $0 == number }) else { return }
             if engine.store.isWritable { engine.evictor.enforce() }
             guard let age = engine.limits.current.maximumAge else { return }
-            let eighth = Nanoseconds(clamping: age.components.seconds / 8).multipliedReportingOverflow(by: 1_000_000_000)
-            let (shortest, longest) = (Self.intervals.lowerBound, Self.intervals.upperBound)
-            check(engine, after: eighth.overflow ? longest : min(max(eighth.partialValue, shortest), longest), number)
+            let eighth = Nanoseconds(saturating: age) / 8
+            check(engine, after: min(max(eighth, Self.intervals.lowerBound), Self.intervals.upperBound), number)
         }
     }
 }

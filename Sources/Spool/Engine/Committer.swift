@@ -152,9 +152,9 @@ final class Committer: Sendable {
         committed(bytes)
     }
 
-    /// Records that a resource was used now.
-    func touch(_ access: AccessRecorder) {
-        guard access.isFirstUse(at: environment.time.wallNow) else { return }
+    /// Records that a resource was used, now where no time is named.
+    func touch(_ access: AccessRecorder, at time: Timestamp? = nil) {
+        guard access.isFirstUse(at: time ?? environment.time.wallNow) else { return }
         let (isFull, needsTimer) = state.withLock { state in
             state.used.append(access)
             defer { state.touchTimerIsSet = true }
@@ -211,10 +211,7 @@ final class Committer: Sendable {
     }
 
     private func setTimer() {
-        let isFirst = state.withLock { state in
-            defer { state.timerIsSet = true }
-            return !state.timerIsSet
-        }
+        let isFirst = state.withLock { !exchange(&$0.timerIsSet, with: true) }
         guard isFirst else { return }
         _ = environment.time.after(Self.durableInterval, on: environment.indexLane) { [self] in
             let isWanted = state.withLock { state in
@@ -267,10 +264,7 @@ final class Committer: Sendable {
 
     /// Enters the access times that wait into the index. Runs on the index lane.
     func writeTouches() {
-        let used = state.withLock { state in
-            defer { state.used = [] }
-            return state.used
-        }
+        let used = state.withLock { exchange(&$0.used, with: []) }
         let uses = used.map { (key: $0.key, time: $0.take()) }.sorted { ($0.time, $0.key) < ($1.time, $1.key) }
         guard !uses.isEmpty, store.isWritable else { return }
         do throws(StoreError) {

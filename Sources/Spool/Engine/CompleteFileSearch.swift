@@ -6,20 +6,16 @@ struct CompleteFileSearch {
     let engine: Engine
 
     /// Finds the file of a complete resource. Calls `done` on a lane.
-    func find(
-        _ key: ResourceKey, _ done: @escaping @Sendable (Result<CompleteFile?, CacheError>) -> Void
-    ) {
+    func find(_ key: ResourceKey, _ done: @escaping Completion<CompleteFile?>) {
         guard engine.configuration.contentTransform == nil else { return done(.success(nil)) }
         let pin = TemporaryPin(key: key, pins: engine.temporaryPins)
         findFile(key, pin) { [self] found in
             guard case .success(let file?) = found, file.needsVerification else { return done(found.map { $0?.file }) }
             ResourceInspector(engine: engine).verify(key, isRepairing: engine.store.isWritable, progress: { _ in }) { [self] verified in
-                switch verified {
-                case .failure(let error): done(.failure(error))
-                // Looked up again, because another version may have come, or a damaged byte have
-                // gone.
-                case .success(let verification):
+                verified.or(done) { verification in
                     guard verification?.isSound == true else { return done(.success(nil)) }
+                    // Looked up again, because another version may have come, or a damaged byte have
+                    // gone.
                     findFile(key, pin) { done($0.map { $0?.file }) }
                 }
             }
@@ -31,9 +27,7 @@ struct CompleteFileSearch {
         var needsVerification: Bool
     }
 
-    private func findFile(
-        _ key: ResourceKey, _ pin: TemporaryPin, _ done: @escaping @Sendable (Result<FoundFile?, CacheError>) -> Void
-    ) {
+    private func findFile(_ key: ResourceKey, _ pin: TemporaryPin, _ done: @escaping Completion<FoundFile?>) {
         engine.onIndexLane(key, done) { [self] () throws(StoreError) in
             // Bytes that were received just now are on their way to the index.
             engine.liveSession(of: key)?.writes.enterWritten(isEnforcing: true)

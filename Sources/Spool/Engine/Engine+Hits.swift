@@ -18,7 +18,8 @@ extension Engine {
     func hit(
         _ link: inout SessionLink, key: ResourceKey, url: MediaURL, spec: RangeHeader.Spec?, policy: CachePolicy, max: Int64
     ) -> StoredHit? {
-        guard configuration.contentTransform == nil else { return nil }
+        // A comparison with nil would copy the transform.
+        if case .some = configuration.contentTransform { return nil }
         if let session = link.session {
             if let hit = session.hit(spec, url: url, policy: policy, max: max) { return hit }
             guard session.isDetached else { return nil }

@@ -2,8 +2,8 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-// Another key for an encrypted store: the index at once, then one resource after the other, while
-// readers go on.
+// Another key for a store, or the first one: the index at once, then one resource after the other,
+// while readers go on.
 
 extension Engine {
     /// The time that a round waits for the readers of the resources that it skipped.
@@ -23,25 +23,25 @@ extension Engine {
         let algorithm: CipherAlgorithm?
         let isCancelled: @Sendable () -> Bool
         let tell: @Sendable (KeyRotationProgress) -> Void
-        let done: @Sendable (Result<Void, CacheError>) -> Void
+        let done: Completion<Void>
         var progress = KeyRotationProgress()
         /// The generation at which the round has arrived.
         var last: GenerationID?
         var passedOver = 0
         /// Whether another key has to follow after this one.
         var comesAgain = false
+
+        func fail(_ error: CacheError) { done(.failure(error)) }
     }
 
-    /// Gives the store another key. Calls `progress` and `done` on a lane.
+    /// Gives the store another key, or its first one. Calls `progress` and `done` on a lane.
     func rotateKey(
         to encryption: EncryptionOptions, algorithm: CipherAlgorithm?, isCancelled: @escaping @Sendable () -> Bool,
-        progress: @escaping @Sendable (KeyRotationProgress) -> Void, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void
+        progress: @escaping @Sendable (KeyRotationProgress) -> Void, _ done: @escaping Completion<Void>
     ) {
         guard let store = store as? SQLiteStore else { return done(.failure(CacheError(StoreError.key(.notEncrypted), key: nil))) }
-        let isFirst = rotationState.withLock { state in
-            defer { state.isRunning = true }
-            return !state.isRunning
-        }
+        do throws(CacheError) { try configuration.permitEncryption() } catch { return done(.failure(error)) }
+        let isFirst = rotationState.withLock { !exchange(&$0.isRunning, with: true) }
         guard isFirst else { return done(.failure(CacheError(.storeLocked, "the store is getting another key already"))) }
         let rotation = Rotation(
             store: store, encryption: encryption, algorithm: algorithm, isCancelled: isCancelled, tell: progress,
@@ -52,28 +52,14 @@ extension Engine {
         begin(rotation)
     }
 
-    /// Runs `body` on the index lane, then continues with `next` or ends the rotation.
-    private func onIndexLane<Value: Sendable>(
-        _ rotation: Rotation, _ body: @escaping @Sendable () throws(StoreError) -> Value, _ next: @escaping @Sendable (Value) -> Void
-    ) {
-        onIndexLane(
-            nil,
-            { (result: Result<Value, CacheError>) in
-                switch result {
-                case .success(let value): next(value)
-                case .failure(let error): rotation.done(.failure(error))
-                }
-            }, body)
-    }
-
     private func begin(_ rotation: Rotation) {
         let store = rotation.store
         onIndexLane(
-            rotation,
+            nil,
             { () throws(StoreError) in
                 let start = try store.rotation.begin(to: rotation.encryption, algorithm: rotation.algorithm)
                 return (start, try store.rotation.backlog())
-            }
+            }, failed: rotation.fail
         ) { [self] start, backlog in
             var rotation = rotation
             rotation.comesAgain = start == .isUnfinished
@@ -92,11 +78,11 @@ extension Engine {
         let store = rotation.store
         guard !rotation.isCancelled() else { return rotation.done(.failure(Self.rotationStopped)) }
         onIndexLane(
-            rotation,
+            nil,
             { [self] () throws(StoreError) -> (generation: GenerationID, copy: ResealedCopy?)? in
                 guard let resource = try store.rotation.next(after: rotation.last) else { return nil }
-                return (resource.generation, isUsed(resource.key) ? nil : try store.rotation.reseal(resource))
-            }
+                return (resource.generation, isHeld(resource.key) ? nil : try store.rotation.reseal(resource))
+            }, failed: rotation.fail
         ) { [self] next in
             guard let next else { return endRound(rotation) }
             var rotation = rotation
@@ -117,6 +103,10 @@ extension Engine {
         sessions.withLock { $0.remove(session) }
         return false
     }
+
+    /// Whether the file of a resource has to stay: a session uses it, or an app has its path
+    /// (`CompleteFile`).
+    private func isHeld(_ key: ResourceKey) -> Bool { isUsed(key) || temporaryPins.contains(key) }
 
     /// Copies stored bytes, one run at a time.
     private func fill(_ copy: ResealedCopy, _ spans: ByteRangeSet, _ rotation: Rotation) {
@@ -142,21 +132,6 @@ extension Engine {
         }
     }
 
-    /// Runs `body` on the index lane, then continues with `next` or abandons the copy.
-    private func onIndexLane<Value: Sendable>(
-        _ copy: ResealedCopy, _ rotation: Rotation, _ body: @escaping @Sendable () throws(StoreError) -> Value,
-        _ next: @escaping @Sendable (Value) -> Void
-    ) {
-        onIndexLane(
-            copy.resource.key,
-            { [self] (result: Result<Value, CacheError>) in
-                switch result {
-                case .success(let value): next(value)
-                case .failure(let error): abandon(copy, rotation, error)
-                }
-            }, body)
-    }
-
     /// Makes the complete copy durable, and then puts it in the place of the old file.
     private func finish(_ copy: ResealedCopy, _ rotation: Rotation) {
         let store = rotation.store
@@ -165,10 +140,10 @@ extension Engine {
                 return abandon(copy, rotation, CacheError(error, key: copy.resource.key))
             }
             onIndexLane(
-                copy, rotation,
+                copy.resource.key,
                 { [self] () throws(StoreError) -> KeyRotation.ResealOutcome? in
-                    isUsed(copy.resource.key) ? nil : try store.rotation.enter(copy)
-                }
+                    isHeld(copy.resource.key) ? nil : try store.rotation.enter(copy)
+                }, failed: { [self] in abandon(copy, rotation, $0) }
             ) { [self] outcome in
                 var rotation = rotation
                 switch outcome {
@@ -189,7 +164,7 @@ extension Engine {
 
     /// Deletes the copy. Then ends the rotation with `error`, or goes on if there is none.
     private func abandon(_ copy: ResealedCopy, _ rotation: Rotation, _ error: CacheError?) {
-        let end: @Sendable (Result<Void, CacheError>) -> Void = { [self] _ in
+        let end: Completion<Void> = { [self] _ in
             if let error { return rotation.done(.failure(error)) }
             nextResource(rotation)
         }
@@ -204,7 +179,7 @@ extension Engine {
     private func endRound(_ rotation: Rotation) {
         let store = rotation.store
         onIndexLane(
-            rotation,
+            nil,
             { [self] () throws(StoreError) -> Bool in
                 // Bytes that are not in the index yet may be sealed with the old key, too.
                 let isBusy = sessions.withLock { $0.all }.contains { session in
@@ -212,7 +187,7 @@ extension Engine {
                 }
                 guard !isBusy else { return false }
                 return try store.rotation.finish()
-            }
+            }, failed: rotation.fail
         ) { [self] isFinished in
             var rotation = rotation
             if isFinished { return rotation.comesAgain ? begin(rotation) : rotation.done(.success(())) }
@@ -230,10 +205,7 @@ extension Engine {
     /// Ends the wait of a rotation for its next round. Called after the interval, on cancellation,
     /// and when the cache closes, because its lanes and timers end then.
     func resumeRotation() {
-        let waiting = rotationState.withLock { state in
-            defer { state.waiting = nil }
-            return state.waiting
-        }
+        let waiting = rotationState.withLock { $0.waiting.take() }
         waiting?()
     }
 

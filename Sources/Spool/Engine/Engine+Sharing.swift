@@ -53,7 +53,7 @@ extension Engine {
 
     /// Enters all received bytes into the index, where other processes see them. Calls `done` on
     /// the index lane.
-    func enterReceived(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+    func enterReceived(_ done: @escaping Completion<Void>) {
         if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
         afterWrites { [self] in
             onIndexLane(nil, done) { [self] () throws(StoreError) in enterWritten() }
@@ -74,10 +74,11 @@ extension Engine {
     /// shared container (on Apple's systems with 0xdead10cc). Until `resume` nothing is read from
     /// or written to the store, and readers get their bytes from the origin. The unfinished block
     /// of a running fetch is stored as well. Then the fetch pauses, unless a reader waits for its
-    /// bytes: those pass through. A suspension that `resume` follows before it is done is dropped.
-    func suspend(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+    /// bytes: those pass through. Preloads wait. A `resume` before the end drops the suspension.
+    func suspend(_ done: @escaping Completion<Void>) {
         if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
         isToBeSuspended.withLock { $0 = true }
+        preloads.hold()
         for session in sessions.withLock({ $0.all }) { session.writes.suspend() }
         afterWrites { [self] in
             environment.indexLane.post { [self] in
@@ -103,6 +104,7 @@ extension Engine {
     private func resumeFetches() {
         guard !isToBeSuspended.withLock({ $0 }) else { return }
         for session in sessions.withLock({ $0.all }) { session.writes.resume() }
+        preloads.release()
     }
 
     /// Takes the locks again that `suspend` released.
@@ -110,7 +112,7 @@ extension Engine {
     /// If another process wrote meanwhile, the state of all sessions is dropped: current readers go
     /// on from the origin, and later ones find what is stored now. If the other process still has
     /// the store, this cache only reads it until that process is gone.
-    func resume(_ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+    func resume(_ done: @escaping Completion<Void>) {
         isToBeSuspended.withLock { $0 = false }
         onIndexLane(nil, done) { [self] () throws(StoreError) in
             defer { resumeFetches() }
@@ -137,10 +139,7 @@ extension Engine {
     /// The reading begins with the first fetch, because reading stored bytes alone gains nothing
     /// from it, and takes 0.6 µs of CPU for each key.
     private func startReadingKeys() {
-        let isFirst = keysAreRead.withLock { areRead in
-            defer { areRead = true }
-            return !areRead
-        }
+        let isFirst = keysAreRead.withLock { !exchange(&$0, with: true) }
         guard isFirst else { return }
         environment.indexLane.post { [weak self] in self?.readKeys() }
     }

@@ -27,6 +27,7 @@ final class Engine: Sendable {
     let ageTimer = AgeTimer()
     let evictor: Evictor
     let limiter: FetchLimiter
+    let preloads = RunningPreloads()
     /// Starts the requests that a proxy forwards to its fixed origin.
     let forwarding: FetchLimiter
     private let pool: BufferPool
@@ -60,6 +61,7 @@ final class Engine: Sendable {
     /// The networks that the clients of doors can reach.
     let bounds = OriginBounds()
     private let hostAnswers = Locked(HostAnswers())
+    private let outages = Locked(OriginOutages())
     /// The callers that wait for the end of `close`. Nil once the cache is closed.
     private let waitingForClose = Locked<[@Sendable () -> Void]?>([])
 
@@ -236,7 +238,7 @@ final class Engine: Sendable {
             storeFailed: { [weak self] in self?.storeFailed() },
             makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } },
             via: names.withLock { $0.areInVia ? $0.pseudonyms : nil },
-            bounds: bounds, hostAnswers: hostAnswers, downloadKeys: downloadKeys,
+            bounds: bounds, hostAnswers: hostAnswers, outages: outages, downloadKeys: downloadKeys,
             downloadReplaced: { [downloads] in downloads.replaced($0) })
     }
 
@@ -251,14 +253,26 @@ final class Engine: Sendable {
     /// Runs a call of the store on the index lane, or fails at once if the cache is closed. Writes
     /// of ended sessions that are still queued on data lanes find their version gone.
     func onIndexLane<Value: Sendable>(
-        _ key: ResourceKey?, _ done: @escaping @Sendable (Result<Value, CacheError>) -> Void,
-        _ body: @escaping @Sendable () throws(StoreError) -> Value
+        _ key: ResourceKey?, _ done: @escaping Completion<Value>, _ body: @escaping @Sendable () throws(StoreError) -> Value
     ) {
         // The lane of a closed cache may have ended, and a job posted there would never run.
         if sessions.withLock({ $0.isClosed }) { return done(.failure(CacheError(.closed, "the cache is closed", key: key))) }
         environment.indexLane.post {
             do throws(StoreError) { done(.success(try body())) } catch { done(.failure(CacheError(error, key: key))) }
         }
+    }
+
+    /// Runs a call of the store on the index lane, then `next` with its value, or `failed` with its
+    /// error.
+    func onIndexLane<Value: Sendable>(
+        _ key: ResourceKey?, _ body: @escaping @Sendable () throws(StoreError) -> Value,
+        failed: @escaping @Sendable (CacheError) -> Void, _ next: @escaping @Sendable (Value) -> Void
+    ) {
+        onIndexLane(
+            key,
+            { (result: Result<Value, CacheError>) in
+                do throws(CacheError) { next(try result.get()) } catch { failed(error) }
+            }, body)
     }
 
     // MARK: Closing
@@ -273,15 +287,12 @@ final class Engine: Sendable {
             return waiting == nil
         }
         if isOver { return done() }
-        let (sessions, isFirst) = self.sessions.withLock { table in
-            defer { table.isClosed = true }
-            return (table.removeAll(), !table.isClosed)
-        }
+        let (sessions, isFirst) = self.sessions.withLock { ($0.removeAll(), !exchange(&$0.isClosed, with: true)) }
         guard isFirst else { return }
         monitor?.stop()
         downloads.close()
         for tier in environment.tiers { tier.close() }
-        for session in sessions { session.end(.closed) }
+        for session in sessions { session.close() }
         resumeRotation()
         afterWrites { [self] in
             // A thread may have decided on a write, or queued a commit, and not posted it yet.
@@ -328,10 +339,7 @@ final class Engine: Sendable {
     }
 
     private func closed() {
-        let waiting = waitingForClose.withLock { waiting in
-            defer { waiting = nil }
-            return waiting
-        }
+        let waiting = waitingForClose.withLock { $0.take() }
         feed.finish()
         for done in waiting ?? [] { done() }
     }
@@ -352,7 +360,8 @@ extension MediaURL {
         do {
             try self.init(text)
         } catch {
-            throw CacheError(.unsupportedURL, "only absolute http and https URLs can be cached; '\(text)': \(error)", cause: error)
+            let reason = text.contains("://") ? "\(error)" : "perhaps 'https://\(text)'?"
+            throw CacheError(.unsupportedURL, "only absolute http and https URLs can be cached; '\(text)': \(reason)", cause: error)
         }
     }
 }

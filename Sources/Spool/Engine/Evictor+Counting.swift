@@ -73,10 +73,7 @@ extension Evictor {
 
     /// Answers the requests that wait for the count, by what is known now. Runs on the index lane.
     func answerHeld() {
-        let isHeld = state.withLock { state in
-            defer { state.isHeld = false }
-            return state.isHeld
-        }
+        let isHeld = state.withLock { exchange(&$0.isHeld, with: false) }
         if isHeld { serve() }
     }
 

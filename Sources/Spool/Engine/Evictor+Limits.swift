@@ -6,20 +6,16 @@ import SpoolSystem
 // lane.
 
 extension Evictor {
-    /// The number of resources without bytes that are kept. A request for headers only leaves one
-    /// for each URL.
-    static let emptyLimit = 4096
-    /// The number of commits without bytes between two removals of the longest unused resources
-    /// beyond `emptyLimit`.
-    static let emptySlack = 1024
-
     /// Removes resources that are too old or too many, and evicts what is beyond the quota, as far
     /// as they are not in use. Runs on the index lane.
     ///
     /// - Parameter key: A resource to spare, because it was stored just now.
     func enforce(sparing key: ResourceKey? = nil) {
         do throws(StoreError) {
-            if let age = limits.maximumAge { try removeUnused(since: ageNow.before(age), sparing: key) }
+            if let age = limits.maximumAge {
+                let start = Timestamp(nanoseconds: ageNow.nanoseconds.subtractingSaturated(Nanoseconds(saturating: age)))
+                try removeUnused(since: start, sparing: key)
+            }
             if let maximum = limits.maximumCount { try removeUnused(try store.count() - downloads.count - maximum, sparing: key) }
         } catch { note(error) }
         enforceQuota()
@@ -30,25 +26,6 @@ extension Evictor {
     var ageNow: Timestamp {
         let passed = Timestamp(nanoseconds: opened.wall.nanoseconds.addingSaturated(environment.time.now - opened.at))
         return min(environment.time.wallNow, passed)
-    }
-
-    /// Notes that a version was entered before its first byte. From time to time, removes the
-    /// longest unused of such resources. Runs on the index lane.
-    func enteredEmpty() {
-        let isDue = state.withLock { state in
-            state.emptyCommits += 1
-            guard state.emptyCommits >= Self.emptySlack else { return false }
-            state.emptyCommits = 0
-            return true
-        }
-        guard isDue else { return }
-        committer.writeTouches()
-        do throws(StoreError) {
-            for key in try store.emptyResources(beyond: Self.emptyLimit, limit: 2 * Self.emptySlack) {
-                guard !pins.contains(key), hooks.release(key) else { continue }
-                _ = try store.remove(key)
-            }
-        } catch { note(error) }
     }
 
     /// Evicts what is beyond the quota.
@@ -90,16 +67,5 @@ extension Evictor {
         guard !pins.contains(key), hooks.release(key) else { return false }
         _ = try measured(key, cause) { () throws(StoreError) in _ = try store.remove(key) }
         return true
-    }
-}
-
-extension Timestamp {
-    /// Returns the moment that lies `duration` before this one.
-    fileprivate func before(_ duration: Duration) -> Timestamp {
-        let seconds = duration.components.seconds
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        // Fractions of a second do not matter here.
-        let (result, isTooEarly) = nanoseconds.subtractingReportingOverflow(overflow ? .max : whole)
-        return Timestamp(nanoseconds: isTooEarly ? .min : result)
     }
 }

@@ -25,7 +25,7 @@ extension Evictor {
     }
 
     /// Returns whether there is room for the first waiting request, after eviction if needed, or
-    /// nil if it waits for a write of its session.
+    /// nil if it waits for a write to land.
     func hasRoomForFirst() -> Bool? {
         do throws(StoreError) {
             try refreshUsage()
@@ -44,10 +44,25 @@ extension Evictor {
                 try evict(missing, slack: slackBytes, fromUsed: !first.writer.isModest, cause)
             }
             try refreshUsage()
-            return state.withLock { $0.ledger.shortageBytes } <= 0
+            if state.withLock({ $0.ledger.shortageBytes }) <= 0 { return true }
+            return try hasRoomAfterWrites()
         } catch {
             note(error)
             return false
+        }
+    }
+
+    /// Returns whether there is room once every byte counts once. A written byte counts in its file
+    /// and as promised, until the index has it.
+    ///
+    /// - Returns: Nil while writes are under way. `landed()` then goes on.
+    private func hasRoomAfterWrites() throws(StoreError) -> Bool? {
+        hooks.commitAll()
+        try refreshUsage()
+        return state.withLock { state in
+            if state.ledger.shortageBytes <= 0 { return true }
+            state.isPostponed = state.ledger.hasWritesUnderWay
+            return state.isPostponed ? nil : false
         }
     }
 
@@ -68,10 +83,7 @@ extension Evictor {
         // next turn.
         state.withLock { $0.isPostponed = true }
         if session.hasWritesInHand { return false }
-        let mustGoOn = state.withLock { state in
-            defer { state.isPostponed = false }
-            return state.isPostponed
-        }
+        let mustGoOn = state.withLock { exchange(&$0.isPostponed, with: false) }
         guard mustGoOn else { return false }
         hooks.commitAll()
         try refreshUsage()

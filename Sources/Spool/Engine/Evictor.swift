@@ -23,7 +23,7 @@ final class Evictor: Sendable {
         var ledger: RoomLedger<Writer>
         /// The bytes of files that readers use after the index has forgotten them.
         var unnamed: [GenerationID: Int64] = [:]
-        /// The first waiting request waits until a write of its session has landed.
+        /// The first waiting request waits until a write has landed.
         var isPostponed = false
         /// The bytes that the store occupied at the first look. Nil before that look, and where the
         /// quota alone counts.
@@ -31,9 +31,6 @@ final class Evictor: Sendable {
         /// A search for room is queued on the index lane, or runs there.
         var isServing = false
         var hooks = Hooks()
-        /// The number of commits without bytes since the last removal of such resources. It begins
-        /// at the limit, so the first commit counts what earlier processes left.
-        var emptyCommits = Evictor.emptySlack
         /// Generations whose files can't be punched.
         var solid: Set<GenerationID> = []
         /// The bytes that a killed process may have left beside the index. Nil before the first
@@ -144,7 +141,7 @@ final class Evictor: Sendable {
     /// quota.
     var isDiskShort: Bool { state.withLock { $0.ledger.isDiskShort } }
 
-    /// Notes that the write of `bytes` that were reserved is over.
+    /// Notes that the write of `bytes` that were reserved is over. A call of `landed()` follows.
     func written(_ bytes: Int64) {
         state.withLock { $0.ledger.written(bytes) }
     }
@@ -152,10 +149,7 @@ final class Evictor: Sendable {
     /// Notes that a write of a session is over and that the session has entered it. Goes on with a
     /// request that waited for this.
     func landed() {
-        let mustServe = state.withLock { state in
-            defer { state.isPostponed = false }
-            return state.isPostponed
-        }
+        let mustServe = state.withLock { exchange(&$0.isPostponed, with: false) }
         if mustServe { environment.indexLane.post { [self] in serve() } }
     }
 

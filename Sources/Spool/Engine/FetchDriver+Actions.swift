@@ -5,7 +5,7 @@ import SpoolOrigin
 
 extension FetchDriver {
     func begin(_ id: FetchID, _ ask: OriginAsk, _ state: inout State, _ effects: inout [Effect]) {
-        let asker = state.machine.fetches.first { $0.id == id }?.askedBy.flatMap { state.asks[$0] } ?? state.lastAsk
+        let asker = state.machine.fetch(id)?.askedBy.flatMap { state.asks[$0] } ?? state.lastAsk
         let intake = FetchIntake(id: id, ask: ask, asker: asker, session: session)
         state.intakes[id] = intake
         effects.append(.submit(intake))
@@ -59,14 +59,16 @@ extension FetchDriver {
         }
         guard let intake = state.intakes[id] else { return }
         session.writes.handOverRest(of: intake, &state, &effects)
-        effects.append(.event(.fetchEnded(session.key, bytes: intake.fetchedBytes, reason: error.map { "\($0)" })))
+        let fetchedBytes = intake.fetchedBytes
+        effects.append(.event(.fetchEnded(session.key, bytes: fetchedBytes, reason: error.map { "\($0)" })))
+        effects.append(.call { [session] in session.shared.logFetchEnd(session.host, fetchedBytes, error) })
         effects.append(.flush)
     }
 
     /// Removes the intakes of fetches that are over, with their memory.
     func dropDrainedIntakes(_ state: inout State, _ effects: inout [Effect]) {
         guard !state.intakes.isEmpty else { return }
-        for (id, intake) in state.intakes where intake.isFinished && !state.machine.fetches.contains(where: { $0.id == id }) {
+        for (id, intake) in state.intakes where intake.isFinished && state.machine.fetch(id) == nil {
             effects.append(.free(intake.buffers))
             state.intakes[id] = nil
         }

@@ -44,10 +44,7 @@ struct FetchDriver {
         guard all != state.demand else { return }
         state.demand = all
         passDemandOn(&state, &effects) { _ in true }
-        for id in state.intakes.keys.sorted() {
-            guard let intake = state.intakes[id], intake.transfer != nil else { continue }
-            effects.append(.call { [self] in tellPriority(intake) })
-        }
+        for id in state.intakes.keys.sorted() { prioritize(id, state, &effects) }
     }
 
     /// Passes the present demand on to the limiter, for these fetches. Called under the lock.
@@ -70,9 +67,9 @@ struct FetchDriver {
             state.machine.sent(intake.id, isForOneUser: intake.client?.selection.hasCredentials == true)
             var request = session.request(of: intake, state)
             request.priority = state.demand.priority
-            // A reader sends at most three requests before a status is passed on. The repetition in
-            // the client's own form was sent before.
-            request.clientRange = state.owesOneConnection ? nil : intake.ask.client
+            request.clientRange = intake.ask.client
+            intake.budget = state.besideOwn ?? RequestBudget()
+            request.budget = intake.budget
             request.wait(intake.asker.patience, isBrief: intake.ask.isBrief || state.demand.priority < .playing)
             return request
         }
@@ -92,8 +89,8 @@ struct FetchDriver {
         let (cancels, stops, resumes, isTold) = session.state.withLock { state in
             intake.transfer = transfer
             defer { intake.owesResume = false }
-            let stops = state.machine.fetches.contains { $0.id == intake.id && $0.isClosing }
-            return (intake.isCancelled, stops, intake.owesResume, state.demand.priority == request.priority)
+            let stops = state.machine.fetch(intake.id)?.isClosing == true
+            return (intake.isCancelled, stops, intake.owesResume, state.priority(of: intake.id) == request.priority)
         }
         if !isTold { tellPriority(intake) }
         if cancels { transfer.cancel() } else if stops { stop(transfer, of: intake) } else if resumes { transfer.resume() }
@@ -103,8 +100,14 @@ struct FetchDriver {
     /// own, because a player may come back to it.
     private func tellPriority(_ intake: FetchIntake) {
         session.state.withLock { _ in intake.transfer }?.setPriority(toPresent: {
-            session.state.withLock { $0.demands.isEmpty ? nil : $0.demand.priority }
+            session.state.withLock { $0.demands.isEmpty ? nil : $0.priority(of: intake.id) }
         })
+    }
+
+    /// Tells the transfer of a fetch its urgency after the lock is released.
+    func prioritize(_ id: FetchID, _ state: State, _ effects: inout [Effect]) {
+        guard let intake = state.intakes[id], intake.transfer != nil else { return }
+        effects.append(.call { [self] in tellPriority(intake) })
     }
 
     private func addRange(of ask: OriginAsk, to fields: inout HTTPFields) {
@@ -137,7 +140,7 @@ struct FetchDriver {
     /// Keeps an interim response for the reader that asked, if it takes such responses.
     func interimReceived(_ intake: FetchIntake, _ head: ResponseHead) {
         session.run { state, effects in
-            guard let asker = state.machine.fetches.first(where: { $0.id == intake.id })?.askedBy, let wake = state.wakes[asker],
+            guard let asker = state.machine.fetch(intake.id)?.askedBy, let wake = state.wakes[asker],
                 let waiting = state.interims[asker], waiting.count < Self.maxInterims
             else { return }
             state.interims[asker] = waiting + [head]
@@ -163,8 +166,8 @@ struct FetchDriver {
             var head = head
             head.mark = session.mark(of: head, for: intake, state)
             session.noteRefusal(head, of: intake, &state, &effects)
-            if state.owesOneConnection {
-                state.owesOneConnection = false
+            if state.besideOwn != nil {
+                state.besideOwn = nil
                 let host = session.host
                 if head.status < 400 { effects.append(.schedule { scheduler, now in scheduler.servesOneConnection(host, now: now) }) }
             }
@@ -172,10 +175,12 @@ struct FetchDriver {
                 intake.id, head, requestTime: intake.requestTime, responseTime: responseTime, newGeneration: generation,
                 passReason: state.passReason ?? session.passReason(for: head, intake),
                 isDownload: session.shared.downloadKeys.contains(session.key), now: session.now)
+            let isNews = actions.contains { if case .versionChanged = $0 { true } else { false } }
+            if isNews { state.silent.versionChanged(for: intake.client?.fields, isGap: intake.ask.ifRange != nil, now: session.now) }
             // An own response has another generation than the version.
-            intake.generation = state.machine.generation(of: intake.id)
-            let isOwn = state.machine.fetches.first { $0.id == intake.id }?.isOwn == true
-            if !isOwn, (200..<300).contains(head.status) || head.status == 304 { state.lastAsk = intake.asker }
+            let fetch = state.machine.fetch(intake.id)
+            intake.generation = fetch?.generation
+            if fetch?.isOwn != true, (200..<300).contains(head.status) || head.status == 304 { state.lastAsk = intake.asker }
             noteHead(intake, &state, &effects)
             session.apply(actions, &state, &effects)
         }
@@ -188,10 +193,10 @@ struct FetchDriver {
     /// ask again.
     private func asksAgain(_ intake: FetchIntake, _ error: OriginError) -> Bool {
         guard error.askedDelay == nil, session.state.withLock({ $0.machine.mayAskAgain(intake.id) }),
-            session.shared.limiter.endUnneeded(at: session.host)
+            intake.budget?.allowsAnother() != false, session.shared.limiter.endUnneeded(at: session.host)
         else { return false }
         session.run { state, effects in
-            state.owesOneConnection = true
+            state.besideOwn = intake.budget
             session.apply(state.machine.refusedBesideOwn(intake.id, error, now: session.now), &state, &effects)
         }
         return true
@@ -207,7 +212,7 @@ struct FetchDriver {
     /// Tells the limiter that an answer has begun. A web radio has no end, and no place of its
     /// host.
     private func noteHead(_ intake: FetchIntake, _ state: inout State, _ effects: inout [Effect]) {
-        let fetch = state.machine.fetches.first { $0.id == intake.id }
+        let fetch = state.machine.fetch(intake.id)
         let isEndless = fetch.map { $0.servedEnd == nil && $0.upper == nil } ?? false
         intake.isEndless = isEndless
         guard let ticket = intake.ticket else { return }
@@ -311,16 +316,13 @@ struct FetchDriver {
                 session.shared.counters.add { $0.lostBytes = $0.lostBytes.addingSaturated(lost) }
             }
             if case .failed = end { state.failedRequest = ResourceSession.FailedRequest(client: intake.client) }
-            switch end {
-            case .complete:
-                session.apply(state.machine.finished(intake.id, error: nil, now: session.now), &state, &effects)
-            case .failed(let error):
-                session.apply(state.machine.finished(intake.id, error: error, now: session.now), &state, &effects)
-            case .cancelled:
-                session.apply(
-                    state.machine.finished(intake.id, error: .truncated(afterBytes: intake.fetchedBytes), now: session.now), &state,
-                    &effects)
-            }
+            let error: OriginError? =
+                switch end {
+                case .complete: nil
+                case .failed(let error): error
+                case .cancelled: .truncated(afterBytes: intake.fetchedBytes)
+                }
+            session.apply(state.machine.finished(intake.id, error: error, now: session.now), &state, &effects)
             dropDrainedIntakes(&state, &effects)
             return intake.ticket
         }

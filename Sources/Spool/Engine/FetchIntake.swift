@@ -43,6 +43,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     /// The failed requests of the resource in a row before this one.
     var retries = 0
     var requestTime = Timestamp(nanoseconds: 0)
+    /// The number of requests that it may cause, once it was started.
+    var budget: RequestBudget?
     /// How the origin is asked.
     let asker: ReaderAsk
     /// The client whose fields the request has; nil without one.

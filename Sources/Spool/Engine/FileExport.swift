@@ -6,32 +6,18 @@ import SpoolSystem
 ///
 /// Index calls run on the index lane, everything else on the data lane of the generation. Each job
 /// handles one run of bytes, so other jobs get their turn in between.
-final class FileExport: Sendable {
-    private let engine: Engine
-    private let key: ResourceKey
-    private let path: String
-    private let options: ExportOptions
-    private let cancellation: TransferCancellation
-    private let progress: @Sendable (Int64) -> Void
-    private let complete: @Sendable (Result<ExportedFile, CacheError>) -> Void
+struct FileExport: Sendable {
+    let engine: Engine
+    let key: ResourceKey
+    let path: String
+    let options: ExportOptions
+    let cancellation: TransferCancellation
+    let progress: @Sendable (Int64) -> Void
+    let complete: Completion<ExportedFile>
     /// The file that is being made.
     private let unfinished = Locked<FileDraft?>(nil)
     /// Protects the resource from eviction during the export.
-    private let pin: TemporaryPin
-
-    init(
-        engine: Engine, key: ResourceKey, path: String, options: ExportOptions, cancellation: TransferCancellation,
-        progress: @escaping @Sendable (Int64) -> Void, done: @escaping @Sendable (Result<ExportedFile, CacheError>) -> Void
-    ) {
-        self.engine = engine
-        self.key = key
-        self.path = path
-        self.options = options
-        self.cancellation = cancellation
-        self.progress = progress
-        complete = done
-        pin = TemporaryPin(key: key, pins: engine.temporaryPins)
-    }
+    let pin: TemporaryPin
 
     /// The resource that is exported.
     private struct Source: Sendable {
@@ -52,10 +38,7 @@ final class FileExport: Sendable {
 
     /// Calls the completion handler. After a failure, the unfinished file is deleted first.
     private func done(_ result: Result<ExportedFile, CacheError>) {
-        let draft = unfinished.withLock { draft in
-            defer { draft = nil }
-            return draft
-        }
+        let draft = unfinished.withLock { $0.take() }
         if case .failure = result { draft?.discard() }
         complete(result)
     }
@@ -173,10 +156,7 @@ final class FileExport: Sendable {
             reporting { () throws(SystemError) in isTaken = try take(run, of: file, source, target) }
             return isTaken ? .next : .stop
         } done: { [self] result in
-            switch result {
-            case .failure(let error): done(.failure(error))
-            case .success: finish(source, target)
-            }
+            result.or(done) { finish(source, target) }
         }
     }
 

@@ -6,7 +6,7 @@ import SpoolSystem
 ///
 /// All bytes are written to a generation of their own and entered in one commit, so no reader ever
 /// sees a part of the file. The evictor grants room before each write, as for fetched bytes.
-package final class FileImport: Sendable {
+package struct FileImport: Sendable {
     /// The number of bytes that are read and written at a time.
     private static let stepBytes: Int64 = 1 << 20
 
@@ -45,25 +45,14 @@ package final class FileImport: Sendable {
     private let request: Request
     private let cancellation: TransferCancellation
     private let progress: @Sendable (Int64) -> Void
-    private let done: @Sendable (Result<ImportedFile, CacheError>) -> Void
+    private let done: Completion<ImportedFile>
     private let written = Locked(Written())
-
-    private init(
-        engine: Engine, request: Request, cancellation: TransferCancellation, progress: @escaping @Sendable (Int64) -> Void,
-        done: @escaping @Sendable (Result<ImportedFile, CacheError>) -> Void
-    ) {
-        self.engine = engine
-        self.request = request
-        self.cancellation = cancellation
-        self.progress = progress
-        self.done = done
-    }
 
     /// Imports a file into a cache. Calls `done` on a lane.
     package static func run(
         _ path: String, for url: String, key: ResourceKey?, _ options: ImportOptions, in cache: MediaCache,
         _ cancellation: TransferCancellation, _ progress: @escaping @Sendable (Int64) -> Void,
-        _ done: @escaping @Sendable (Result<ImportedFile, CacheError>) -> Void
+        _ done: @escaping Completion<ImportedFile>
     ) {
         do throws(CacheError) {
             let named = try cache.key(for: url)
@@ -75,7 +64,7 @@ package final class FileImport: Sendable {
     /// Imports into a cache. Calls `done` on a lane.
     package static func start(
         _ request: Request, in cache: MediaCache, _ cancellation: TransferCancellation, _ progress: @escaping @Sendable (Int64) -> Void,
-        _ done: @escaping @Sendable (Result<ImportedFile, CacheError>) -> Void
+        _ done: @escaping Completion<ImportedFile>
     ) {
         FileImport(engine: cache.engine, request: request, cancellation: cancellation, progress: progress, done: done).start()
     }
@@ -115,22 +104,16 @@ package final class FileImport: Sendable {
             fileExtension: fileExtension(url: request.url, contentType: representation.contentType))
         engine.onIndexLane(
             key,
-            { [self] (result: Result<Work?, CacheError>) in
-                switch result {
-                case .failure(let error): done(.failure(error))
-                case .success(nil): failExists()
-                case .success(let work?): next(work, at: 0)
+            { [self] () throws(StoreError) -> Work? in
+                guard engine.store.isWritable else { throw .readOnly }
+                guard try mayStore() else { return nil }
+                var work = work
+                if files.bytes > 0 {
+                    work.target = try engine.store.dataFile(of: generation, key: key, fileExtension: work.fileExtension)
                 }
-            }
-        ) { [self] () throws(StoreError) in
-            guard engine.store.isWritable else { throw .readOnly }
-            guard try mayStore() else { return nil }
-            var work = work
-            if files.bytes > 0 {
-                work.target = try engine.store.dataFile(of: generation, key: key, fileExtension: work.fileExtension)
-            }
-            return work
-        }
+                return work
+            }, failed: { [done] in done(.failure($0)) }
+        ) { [self] work in if let work { next(work, at: 0) } else { done(.failure(existsError)) } }
     }
 
     /// Returns the reason why the store may not take a file of this size, or nil.
@@ -200,6 +183,7 @@ package final class FileImport: Sendable {
         onDataLane(work.generation) { [self] in
             let failure = engine.isClosed ? closed : copy(step, work)
             engine.evictor.written(promised)
+            engine.evictor.landed()
             if let failure { return abandon(work, failure) }
             progress(step.range.count)
             next(work, at: step.range.upperBound)
@@ -295,8 +279,6 @@ package final class FileImport: Sendable {
             "can't import \(request.source.name): something is stored of \(key), or being fetched; remove it first, or let it be replaced",
             key: key)
     }
-
-    private func failExists() { done(.failure(existsError)) }
 
     private func fail(_ code: CacheError.Code, _ reason: String) {
         done(.failure(CacheError(code, "can't import \(request.source.name): \(reason)", key: key)))

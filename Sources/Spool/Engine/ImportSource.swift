@@ -9,10 +9,13 @@ package enum ImportSource: Sendable {
     case parts([Part], name: String, length: Int64)
 
     /// A range of the resource, and its place in a file.
-    package struct Part: Sendable {
-        var path: String
-        var offset: Int64
-        var range: ByteRange
+    package struct Part: Hashable, Sendable {
+        /// The path of the file. An adoption begins it at the directory.
+        package var path: String
+        /// The offset in the file.
+        package var offset: Int64
+        /// The bytes of the resource.
+        package var range: ByteRange
 
         /// Creates a part.
         package init(path: String, offset: Int64, range: ByteRange) {

@@ -13,12 +13,13 @@ struct PastFiles {
 
     let session: ResourceSession
 
-    /// Keeps the file of the version that was current, if readers go on with it. Called under the
-    /// lock.
-    func keep(_ state: inout State, _ effects: inout [Effect]) {
-        guard let generation = state.fileGeneration, let file = state.file, let version = state.machine.past(generation) else { return }
+    /// Takes the file of the version that was current from the session, and keeps it if readers go
+    /// on with it. Called under the lock.
+    func takeFile(_ state: inout State, _ effects: inout [Effect]) {
+        defer { (state.file, state.fileGeneration) = (nil, nil) }
+        guard let generation = state.fileGeneration, let file = state.file, let body = state.machine.body(apart: generation) else { return }
         keep(generation, file, &state, &effects)
-        guard let first = version.unverified.ranges.first, let end = version.unverified.upperBound else { return }
+        guard let first = body.unverified.ranges.first, let end = body.unverified.upperBound else { return }
         // This job comes before the commit that takes the rows of the version out of the index.
         let unverified = ByteRange(lower: first.lowerBound, upper: end)
         effects.append(.call { [self] in keepChecks(of: unverified, generation) })
@@ -43,7 +44,7 @@ struct PastFiles {
         var counted: Int64??
         while true {
             let bytes = session.state.withLock { state in
-                state.past[generation] == nil ? nil : state.machine.past(generation)?.stored.totalBytes ?? 0
+                state.past[generation] == nil ? nil : state.machine.body(apart: generation)?.stored.totalBytes ?? 0
             }
             if counted == .some(bytes) { return }
             session.shared.evictor.setUnnamed(bytes, of: generation)

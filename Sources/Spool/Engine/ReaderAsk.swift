@@ -20,7 +20,7 @@ struct ReaderAsk: Sendable {
     var source: RequestSource {
         var source = RequestSource(fields: request.fields)
         source.url = request.url
-        source.clientFields = client?.fields.fields
+        source.clientFields = client.map { $0.fields.fields.replacing(with: $0.offer) }
         source.followsRedirects = request.followsRedirects
         source.hasUserinfo = request.location?.userinfo != nil
         return source

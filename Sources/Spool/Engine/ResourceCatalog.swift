@@ -10,7 +10,7 @@ package struct ResourceCatalog {
 
     /// Passes up to `limit` resources in the order of their keys to `done` on the index lane. Where
     /// a resource has a session, its status comes from there.
-    func list(after key: ResourceKey?, limit: Int, _ done: @escaping @Sendable (Result<[ResourceStatus], CacheError>) -> Void) {
+    func list(after key: ResourceKey?, limit: Int, _ done: @escaping Completion<[ResourceStatus]>) {
         let live = engine.sessions.withLock { $0.all }.map(\.liveStatus)
         engine.onIndexLane(nil, done) { [store] () throws(StoreError) in
             let stored = try store.resources(after: key, limit: limit)

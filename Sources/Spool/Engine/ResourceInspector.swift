@@ -10,8 +10,7 @@ struct ResourceInspector {
 
     /// Verifies a resource. Calls `done` on a lane.
     func verify(
-        _ key: ResourceKey, isRepairing: Bool, progress: @escaping @Sendable (Int64) -> Void,
-        _ done: @escaping @Sendable (Result<Verification?, CacheError>) -> Void
+        _ key: ResourceKey, isRepairing: Bool, progress: @escaping @Sendable (Int64) -> Void, _ done: @escaping Completion<Verification?>
     ) {
         engine.onIndexLane(key, { [self] result in start(result, progress, done) }) { [store = engine.store] () throws(StoreError) in
             guard store.isWritable || !isRepairing else { throw .readOnly }
@@ -42,12 +41,10 @@ struct ResourceInspector {
 
     private func start(
         _ opened: Result<Inspection?, CacheError>, _ progress: @escaping @Sendable (Int64) -> Void,
-        _ done: @escaping @Sendable (Result<Verification?, CacheError>) -> Void
+        _ done: @escaping Completion<Verification?>
     ) {
-        switch opened {
-        case .failure(let error): done(.failure(error))
-        case .success(nil): done(.success(nil))
-        case .success(let inspection?):
+        opened.or(done) { inspection in
+            guard let inspection else { return done(.success(nil)) }
             guard let file = inspection.file else { return finish(inspection, done) }
             runs(of: inspection.stored).walk(inspection.stored.spans, inspection) { run, inspection in
                 do throws(StoreError) { return try inspection.compare(run, with: file, progress) } catch {
@@ -55,10 +52,7 @@ struct ResourceInspector {
                     return .stop
                 }
             } done: { [self] result in
-                switch result {
-                case .failure(let error): done(.failure(error))
-                case .success(let inspection): finish(inspection, done)
-                }
+                result.or(done) { finish($0, done) }
             }
         }
     }
@@ -67,7 +61,7 @@ struct ResourceInspector {
         StoredRuns(engine: engine, key: stored.key, generation: stored.generation)
     }
 
-    private func finish(_ inspection: Inspection, _ done: @escaping @Sendable (Result<Verification?, CacheError>) -> Void) {
+    private func finish(_ inspection: Inspection, _ done: @escaping Completion<Verification?>) {
         var found = inspection.found
         guard !found.isSound else { return done(.success(found)) }
         engine.record(.damageFound(found.key, bytes: found.damaged.totalBytes))

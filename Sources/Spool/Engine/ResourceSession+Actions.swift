@@ -18,6 +18,7 @@ extension ResourceSession {
         case .open, .verify, .usedUnvalidated, .passing: effects.append(.action(action))
         case .start(let id, let ask): fetching.begin(id, ask, &state, &effects)
         case .resume(let id): fetching.resume(id, state, &effects)
+        case .prioritize(let id): fetching.prioritize(id, state, &effects)
         case .cancel(let id): fetching.cancel(id, state, &effects)
         case .stop(let id): fetching.takeArrived(id, state, &effects)
         case .ended(let id, let error): fetching.end(id, error, &state, &effects)
@@ -26,9 +27,9 @@ extension ResourceSession {
             writes.freeBuffers(intake.buffers.filter { $0.end <= below && !$0.isHandedOver }, of: intake, &effects)
         case .wake(let id):
             if let wake = state.wakes[id] { effects.append(.call(wake)) }
-        case .discard(let ranges, _):
-            for range in ranges.ranges { state.dirty = state.dirty.flatMap { $0.removing(range) } }
-            effects.append(.action(action))
+        case .discard(let ranges, let generation):
+            state.queueDiscard(ranges, of: generation)
+            effects.append(.call { [self] in writes.postQueuedChanges() })
         case .setTimer(let deadline):
             // A timer that is set for an earlier time asks the machine, which then sets this one.
             if let earlier = state.timerDeadline, earlier <= deadline { return }
@@ -39,11 +40,8 @@ extension ResourceSession {
         case .representationUpdated:
             state.owesCommit = state.machine.mayEnterHead
             writes.setTick(&state, &effects)
-        case .gone(let generation):
-            effects.append(.event(.gone(key, generation)))
-            forget(generation, &state, &effects)
-            effects.append(.forgetStored)
-        case .unfinished(let generation):
+        case .gone(let generation), .unfinished(let generation):
+            if case .gone = action { effects.append(.event(.gone(key, generation))) }
             forget(generation, &state, &effects)
             effects.append(.forgetStored)
         case .forgotten(let generation):
@@ -57,17 +55,14 @@ extension ResourceSession {
     private func changeVersion(
         from old: GenerationID?, to new: GenerationID, _ state: inout State, _ effects: inout [Effect]
     ) {
-        pastFiles.keep(&state, &effects)
-        state.file = nil
-        state.fileGeneration = nil
+        pastFiles.takeFile(&state, &effects)
         if let old { writes.retire(old, &state, &effects) } else { writes.dropDirty(&state, &effects) }
-        let isStored = state.machine.version?.passReason == nil
         state.owesCommit = state.machine.mayEnterHead
         if let old {
             effects.append(.event(.representationReplaced(key, from: old, to: new)))
             if state.machine.replacesDownload {
                 effects.append(.call { [shared, key] in shared.downloadReplaced(key) })
-            } else if !isStored {
+            } else {
                 effects.append(.forgetStored)
             }
         }
@@ -76,9 +71,7 @@ extension ResourceSession {
 
     /// Drops the version that was current, with its bytes that are on their way to the index.
     private func forget(_ generation: GenerationID, _ state: inout State, _ effects: inout [Effect]) {
-        pastFiles.keep(&state, &effects)
-        state.file = nil
-        state.fileGeneration = nil
+        pastFiles.takeFile(&state, &effects)
         writes.retire(generation, &state, &effects)
         state.owesCommit = false
     }
@@ -107,14 +100,13 @@ extension ResourceSession {
         switch action {
         case .open: open()
         case .verify(let range, let generation): StoredBytesCheck(session: self).verify(range, of: generation)
-        case .discard(let ranges, let generation): discard(ranges, of: generation)
         case .setTimer(let deadline): setTimer(deadline)
         case .usedUnvalidated(let error):
             if error.isTransient { shared.hostAnswers.withLock { $0.failed(host, now: now) } }
             shared.record(.usedUnvalidated(key, reason: "\(error)"))
         case .passing(let reason): shared.record(.degradedToPassthrough(key, reason: "\(reason)"))
-        case .start, .resume, .cancel, .stop, .wake, .release, .versionChanged, .pastOver, .representationUpdated, .gone, .unfinished,
-            .forgotten, .ended:
+        case .discard, .start, .resume, .prioritize, .cancel, .stop, .wake, .release, .versionChanged, .pastOver, .representationUpdated,
+            .gone, .unfinished, .forgotten, .ended:
             // Applied under the lock, with effects of their own.
             break
         }

@@ -39,15 +39,14 @@ extension ResourceSession {
     /// Ends an eviction. If the blocks are gone from index and file, they are gaps. If not, they
     /// are compared with their checks before their next use.
     func endEviction(_ part: EvictedPart, isGone: Bool) {
-        run { state, effects in
-            apply(state.machine.evicted(part.blocks, of: part.generation, isGone: isGone, now: now), &state, &effects)
-        }
+        run { $0.evicted(part.blocks, of: part.generation, isGone: isGone, now: now) }
     }
 }
 
 extension ResourceSession.State {
     /// The bytes that are written and not yet in the index.
     fileprivate var uncommitted: ByteRangeSet {
-        ByteRangeSet((commits.flatMap(\.commit.pieces) + dirty).map(\.range))
+        let queued = changes.flatMap { change -> [Piece] in if case .commit(let commit, _) = change { commit.pieces } else { [] } }
+        return ByteRangeSet((queued + dirty).map(\.range))
     }
 }

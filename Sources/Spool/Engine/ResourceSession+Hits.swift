@@ -80,7 +80,6 @@ extension ResourceSession {
                 time: wallNow, otherURL: isSameURL ? nil : url)
         }
         guard let hit else { return nil }
-        shared.counters.add { $0.readers += 1 }
         shared.recordReader(key, hit.range.lowerBound, hit.range.upperBound)
         return hit
     }
@@ -102,6 +101,7 @@ extension StoredHit {
     ///
     /// - Parameter wake: Called, from any thread, when a `.wait` of the reader is over.
     package func reader(after count: Int, wake: @escaping @Sendable () -> Void) -> SessionReader {
+        session.shared.counters.add { $0.readers += 1 }
         session.run { state, effects in
             state.claims -= 1
             state.wakes[id] = wake
@@ -123,8 +123,11 @@ extension StoredHit {
             if !actions.isEmpty { session.apply(actions, &state, &effects) }
             return state.isIdle()
         }
-        session.shared.committer.touch(session.access)
-        session.shared.counters.add { $0.bytesFromStore += Int64(count) }
+        session.shared.committer.touch(session.access, at: time)
+        session.shared.counters.add { counters in
+            counters.readers += 1
+            counters.bytesFromStore += Int64(count)
+        }
         if isIdle { session.shared.sessionIdle(session) }
         if !effects.isEmpty { session.perform(effects) }
     }

@@ -13,9 +13,7 @@ extension ResourceSession {
     /// unless storing is paused for the whole cache by then.
     func stopStoring(_ generation: GenerationID, because error: StoreError) {
         let reason = NotStoredReason.storeTrouble("\(Self.lossLimit) reads of stored bytes failed, the last one: \(error)")
-        run { state, effects in
-            apply(state.machine.storeFailed(generation, reason, now: now), &state, &effects)
-        }
+        run { $0.storeFailed(generation, reason, now: now) }
         shared.makeStale(key)
         shared.storeFailed()
     }

@@ -37,6 +37,12 @@ extension ResourceSession.State {
         return demand
     }
 
+    /// The urgency of a fetch: that of the readers, or of a preload while none of them follows it.
+    func priority(of id: FetchID) -> ReadPriority {
+        let isUnread = machine.fetch(id)?.isUnread == true
+        return isUnread ? min(demand.priority, .prefetch) : demand.priority
+    }
+
     /// The need of the readers with the priority of playback.
     fileprivate var presentNeed: BackgroundShare.Need {
         guard demand.priority == .playing else { return .nothing }

@@ -15,8 +15,6 @@ extension ResourceSession {
         }
     }
 
-    var isIdle: Bool { state.withLock { $0.isIdle() } }
-
     /// The version that its readers get, once one is known.
     var generation: GenerationID? { state.withLock { $0.machine.version?.generation } }
 

@@ -66,6 +66,8 @@ final class ResourceSession: Sendable {
         let bounds: OriginBounds
         /// How fast hosts answer.
         let hostAnswers: Locked<HostAnswers>
+        /// The origins that fail.
+        let outages: Locked<OriginOutages>
         /// The keys of the list of downloads.
         let downloadKeys: DownloadKeys
         /// Called when the origin has another version of a finished download.
@@ -108,8 +110,9 @@ final class ResourceSession: Sendable {
         var owesRelease = false
         /// The version whose unnamed bytes were released. Nothing more is written to its file.
         var releasedGeneration: GenerationID?
-        /// The commits that are queued for the index lane, oldest first.
-        var commits: [QueuedCommit] = []
+        /// The changes that are queued for the index lane, oldest first. One queue has them all, because
+        /// a discard may not take out bytes that are committed after it was decided.
+        var changes: [QueuedChange] = []
         /// Whether the representation is new or was updated, and is to be committed even without
         /// bytes.
         var owesCommit = false
@@ -127,9 +130,11 @@ final class ResourceSession: Sendable {
         var asks: [ReaderID: ReaderAsk] = [:]
         /// How the origin was asked for its last answer, or is asked first.
         var lastAsk: ReaderAsk
-        /// Whether a request is repeated because another connection was in its way. If it succeeds,
-        /// the host serves one connection.
-        var owesOneConnection = false
+        /// The budget of a request that is repeated because another connection was in its way, or
+        /// nil. If it succeeds, the host serves one connection.
+        var besideOwn: RequestBudget?
+        /// The fields that select a version although `Vary` does not name them.
+        var silent = SilentSelection()
         /// The last request that failed or was refused.
         var failedRequest: FailedRequest?
         /// Whether the session was taken out of the table. A holder of a link then needs another
@@ -148,11 +153,12 @@ final class ResourceSession: Sendable {
         var need = BackgroundShare.Need.nothing
     }
 
-    /// A commit that waits for its turn on the index lane.
-    struct QueuedCommit {
-        var commit: StoreCommit
-        /// The room that was granted for its bytes.
-        var promisedBytes: Int64
+    /// A change of the index that waits for its turn on the index lane.
+    enum QueuedChange {
+        /// Enters written bytes. `promisedBytes` is the room that was granted for them.
+        case commit(StoreCommit, promisedBytes: Int64)
+        /// Takes unusable bytes out, and calls `done` with whether they are out.
+        case discard(ByteRangeSet, GenerationID, done: @Sendable (Bool) -> Void)
     }
 
     init(key: ResourceKey, url: MediaURL, number: UInt64, passReason: NotStoredReason?, shared: SharedParts) {
@@ -173,6 +179,8 @@ final class ResourceSession: Sendable {
         rules.identity = defaults.freshness.identities[origin.host] ?? defaults.freshness.identities["*"] ?? .validator
         var limits = shared.limits
         limits.jitterSeed = shared.environment.random.next() | 1
+        // A signed URL may expire between two windows.
+        if url.isSigned { limits.provenBytes = 0 }
         var state = State(
             machine: SessionStateMachine(limits: limits, rules: rules), pace: shared.committer.commitPace,
             lastAsk: ReaderAsk(
@@ -219,7 +227,7 @@ final class ResourceSession: Sendable {
             assert(state.machine.violations.isEmpty, "session of \(key): \(state.machine.violations.joined(separator: "; "))")
             noteNeed(&state, &effects)
             if state.isIdle() { effects.append(.call { [self] in shared.sessionIdle(self) }) }
-            if state.writesUnderWay == 0, let done = state.whenWritten {
+            if state.writesUnderWay == 0, let done = state.whenWritten, !state.machine.fetches.contains(where: \.isClosing) {
                 state.whenWritten = nil
                 effects.append(.call(done))
             }
@@ -304,8 +312,19 @@ final class ResourceSession: Sendable {
 
     // MARK: Ending
 
+    /// The time for which the fetches of a cache that closes take what has arrived already: long
+    /// enough for dozens, and too short to be noticed.
+    static let grace: Nanoseconds = .milliseconds(100)
+
+    /// Ends the session because the cache closes. Fetches take what has arrived already, for `grace`.
+    func close() {
+        end(.closed)
+        guard state.withLock({ $0.machine.fetches.contains(where: \.isClosing) }) else { return }
+        _ = shared.environment.time.after(Self.grace, on: shared.environment.control) { [weak self] in self?.end(.closed) }
+    }
+
     /// Ends the session because the resource was removed or the cache closes. Readers end with
-    /// `failure`, and fetches stop at once.
+    /// `failure`. Fetches stop at once after a removal, and in the second of two calls.
     func end(_ failure: ReadFailure) {
         run { state, effects in end(failure, &state, &effects) }
     }
@@ -340,20 +359,10 @@ final class ResourceSession: Sendable {
 
     /// Takes unusable bytes out of the index, so that they are a gap after the next start as well.
     ///
-    /// - Parameter done: Called with whether the bytes are out: on the index lane, or at once if
-    ///   the store is not writable.
-    func discard(_ ranges: ByteRangeSet, of generation: GenerationID, done: @escaping @Sendable (Bool) -> Void = { _ in }) {
-        let shared = shared
-        guard shared.store.isWritable else { return done(false) }
-        shared.environment.indexLane.post {
-            do {
-                try shared.store.discard(ranges, of: generation)
-                done(true)
-            } catch {
-                shared.record(.storeTrouble("discard: \(error)"))
-                done(false)
-            }
-        }
+    /// - Parameter done: Called with whether the bytes are out, on the index lane.
+    func discard(_ ranges: ByteRangeSet, of generation: GenerationID, done: @escaping @Sendable (Bool) -> Void) {
+        state.withLock { $0.queueDiscard(ranges, of: generation, done: done) }
+        writes.postQueuedChanges()
     }
 
     /// Handles bytes of a generation that the system could not write. Only the bytes in `left` are
@@ -409,6 +418,17 @@ extension ResourceSession.State {
     func file(of generation: GenerationID?) -> (any DataFile)? {
         guard let generation else { return nil }
         return fileGeneration == generation ? file : past[generation]?.file
+    }
+
+    /// Queues that bytes leave the index: behind earlier commits, and before those of bytes that are
+    /// fetched in their place.
+    mutating func queueDiscard(
+        _ ranges: ByteRangeSet, of generation: GenerationID, done: @escaping @Sendable (Bool) -> Void = { _ in }
+    ) {
+        if fileGeneration == generation {
+            for range in ranges.ranges { dirty = dirty.flatMap { $0.removing(range) } }
+        }
+        changes.append(.discard(ranges, generation, done: done))
     }
 
     /// Whether there is no reader, no fetch, no job on its way to the disk, and no comparison with

@@ -110,9 +110,7 @@ package final class SessionReader: Sendable {
 
     /// Moves the reader to `[start, end)`, or to the end of the resource if `end` is nil.
     package func seek(to start: Int64, end: Int64?) {
-        session.run { state, effects in
-            session.apply(state.machine.readerMoved(id, to: start, end: end, now: session.now), &state, &effects)
-        }
+        session.run { $0.readerMoved(id, to: start, end: end, now: session.now) }
     }
 
     /// Sets the priority of the reader from now on. Has no effect after `leave`.
@@ -126,18 +124,18 @@ package final class SessionReader: Sendable {
     /// Whether the version was known when the reader joined, so that the origin did not have to be
     /// asked for it.
     package var foundVersion: Bool {
-        session.state.withLock { $0.machine.foundVersion(id) }
+        session.state.withLock { $0.machine.reader(id)?.awaitedVersion == false }
     }
 
     /// Whether a request to the origin was made for this reader. A reader without one got stored
     /// bytes, or shares the request of another.
     package var hasAsked: Bool {
-        session.state.withLock { $0.machine.hasAsked(id) }
+        session.state.withLock { $0.machine.reader(id)?.hasAsked == true }
     }
 
     /// Whether the origin was asked first whether the stored version is current.
     package var wasValidated: Bool {
-        session.state.withLock { $0.machine.awaitedValidation(id) }
+        session.state.withLock { $0.machine.reader(id)?.awaitedOrigin == true }
     }
 
     /// The way in which this reader asks the origin for bytes behind the end of the version that it
@@ -155,7 +153,7 @@ package final class SessionReader: Sendable {
     /// Whether the bytes may come from several responses. Without a strong validator all bytes come
     /// from one.
     package var isCombinable: Bool {
-        session.state.withLock { $0.machine.isCombinable && !$0.machine.readsOwnResponse(id) }
+        session.state.withLock { $0.machine.isCombinable && $0.machine.reader(id)?.isApart != true }
     }
 
     /// Returns the interim responses that came for this reader since the last call.
@@ -167,10 +165,10 @@ package final class SessionReader: Sendable {
         }
     }
 
-    /// Returns the values of `Set-Cookie` in the response that the origin sent for this reader.
-    /// Later calls return none.
-    package func takeCookies() -> [String] {
-        session.state.withLock { $0.machine.takeCookies(for: id) }
+    /// Returns the fields for the reader's client alone, such as `Set-Cookie`, in the response that
+    /// the origin sent for this reader. Later calls return none.
+    package func takeAskersFields() -> HTTPFields {
+        session.state.withLock { $0.machine.takeAskersFields(for: id) }
     }
 
     /// How much of the ranges of a reader is stored.
@@ -186,11 +184,11 @@ package final class SessionReader: Sendable {
     /// Returns how much of `ranges` is stored now, or of the whole resource if `ranges` is empty.
     package func coverage(of ranges: [ByteRange]) -> Coverage {
         session.state.withLock { state in
-            guard let version = state.machine.version, state.machine.foundVersion(id), !state.machine.readsOwnResponse(id) else {
-                return .none
-            }
+            guard let version = state.machine.version, let reader = state.machine.reader(id), !reader.awaitedVersion, !reader.isApart
+            else { return .none }
             // Bytes that are on their way to the disk count: no request follows for them.
-            if ranges.isEmpty ? state.machine.has(nil) : ranges.allSatisfy({ state.machine.has($0) }) { return .complete }
+            let hasAll = ranges.isEmpty ? state.machine.has(nil) : ranges.allSatisfy { state.machine.has($0) }
+            if hasAll { return reader.askedForGap ? .partial : .complete }
             return version.stored.isEmpty ? .none : .partial
         }
     }
@@ -264,9 +262,7 @@ package final class SessionReader: Sendable {
     package func advance(by count: Int, fromOrigin: Bool) {
         guard count > 0 else { return }
         let fromOrigin = fromOrigin || (transforming?.isMemory.withLock { $0 } == true)
-        session.run { state, effects in
-            session.apply(state.machine.readerAdvanced(id, by: Int64(count), now: session.now), &state, &effects)
-        }
+        session.run { $0.readerAdvanced(id, by: Int64(count), now: session.now) }
         session.shared.counters.add { counters in
             if fromOrigin { counters.bytesFromOrigin += Int64(count) } else { counters.bytesFromStore += Int64(count) }
         }
@@ -275,16 +271,11 @@ package final class SessionReader: Sendable {
     /// Returns stored bytes, or nil if they can't be read. In that case they are a gap, and `next`
     /// answers anew.
     func read(_ range: ByteRange, of file: any StoredBytes) -> [UInt8]? {
-        var failure: StoreError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: Int(range.count)) { buffer, count in
-            do throws(StoreError) {
-                count = try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
-            } catch {
-                failure = error
-            }
-        }
-        if bytes.count == Int(range.count) { return bytes }
-        reportLost(range, failure ?? .corrupt(key, range))
+        do throws(StoreError) {
+            let bytes = try file.bytes(in: range)
+            if bytes.count == Int(range.count) { return bytes }
+            reportLost(range, .corrupt(key, range))
+        } catch { reportLost(range, error) }
         return nil
     }
 
@@ -303,18 +294,16 @@ package final class SessionReader: Sendable {
         session.shared.record(.storeTrouble("read \(range) of \(key.forLog): \(error)"))
         let reported = session.state.withLock { state -> (generation: GenerationID, losses: Int)? in
             guard let generation = state.machine.toldVersion(of: id) else { return nil }
-            if state.fileGeneration == generation { state.dirty = state.dirty.flatMap { $0.removing(range) } }
+            // The old entry is queued for removal before the bytes are fetched again. In the other
+            // order, a slow thread here took out bytes that were fetched and committed meanwhile.
+            state.queueDiscard(ByteRangeSet([range]), of: generation)
             state.losses += 1
             return (generation, state.losses)
         }
         guard let (generation, losses) = reported else { return }
         if losses == ResourceSession.lossLimit { session.stopStoring(generation, because: error) }
-        // The old entry is queued for removal before the bytes are fetched again. In the other
-        // order, a slow thread here took out bytes that were fetched and committed meanwhile.
-        session.discard(ByteRangeSet([range]), of: generation)
-        session.run { state, effects in
-            session.apply(state.machine.lost(range, of: generation, now: session.now), &state, &effects)
-        }
+        session.writes.postQueuedChanges()
+        session.run { $0.lost(range, of: generation, now: session.now) }
     }
 
     /// Marks the stored version as changed at the origin by another request.

@@ -60,9 +60,7 @@ struct StoredBytesCheck {
             // The bytes could not be compared, and are not lost for that. They stay in the index,
             // and this session stores nothing more.
             session.shared.record(.storeTrouble("read \(range) of \(session.key.forLog): \(cause)"))
-            session.run { state, effects in
-                session.apply(state.machine.storeFailed(generation, .storeTrouble("\(cause)"), now: session.now), &state, &effects)
-            }
+            session.run { $0.storeFailed(generation, .storeTrouble("\(cause)"), now: session.now) }
             session.shared.makeStale(session.key)
             return finish(found, damaged: damaged, of: generation)
         }
@@ -103,8 +101,6 @@ struct StoredBytesCheck {
     }
 
     private func finish(_ found: Comparison, damaged: ByteRangeSet, of generation: GenerationID) {
-        session.run { state, effects in
-            session.apply(state.machine.verified(found.compared, of: generation, damaged: damaged, now: session.now), &state, &effects)
-        }
+        session.run { $0.verified(found.compared, of: generation, damaged: damaged, now: session.now) }
     }
 }

@@ -53,7 +53,7 @@ struct StoredRuns: Sendable {
     ///     cancellation or of the index.
     func walk<State: Sendable>(
         _ spans: ByteRangeSet, _ state: State, from position: Int64 = 0, cancellation: @escaping @Sendable () -> CacheError? = { nil },
-        _ visit: @escaping @Sendable (Run, inout State) -> Step, done: @escaping @Sendable (Result<State, CacheError>) -> Void
+        _ visit: @escaping @Sendable (Run, inout State) -> Step, done: @escaping Completion<State>
     ) {
         guard let range = spans.nextRun(at: position) else { return done(.success(state)) }
         if let error = cancellation() { return done(.failure(error)) }
@@ -79,7 +79,7 @@ struct StoredRuns: Sendable {
     }
 
     /// Looks up one run, and passes it to `body` on the lane of the visits.
-    func look(at range: ByteRange, _ body: @escaping @Sendable (Result<Run, CacheError>) -> Void) {
+    func look(at range: ByteRange, _ body: @escaping Completion<Run>) {
         engine.onIndexLane(
             key,
             { [lane] (found: Result<[Piece], CacheError>) in
@@ -91,14 +91,14 @@ struct StoredRuns: Sendable {
         }
     }
 
-    private func discard(_ damaged: ByteRangeSet, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+    private func discard(_ damaged: ByteRangeSet, _ done: @escaping Completion<Void>) {
         engine.onIndexLane(key, done) { [store = engine.store, generation] () throws(StoreError) in
             try store.discard(damaged, of: generation)
         }
     }
 
     /// Makes a gap of damaged bytes, as if a reader had found them. Calls `done` on the index lane.
-    func takeOut(_ damaged: ByteRangeSet, _ done: @escaping @Sendable (Result<Void, CacheError>) -> Void) {
+    func takeOut(_ damaged: ByteRangeSet, _ done: @escaping Completion<Void>) {
         // The index lane drops the old entry before a session fetches the bytes again. In the other
         // order, the index would lose bytes that were fetched and committed meanwhile.
         discard(damaged, done)

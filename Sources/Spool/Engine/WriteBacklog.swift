@@ -1,3 +1,4 @@
+import SpoolCore
 import SpoolSystem
 
 /// The work that waits for the disk outside the buffer pool: bytes on their way to a file, and
@@ -46,8 +47,7 @@ package final class WriteBacklog: Sendable {
             state.bytes -= bytes
             state.jobs -= 1
             guard state.hasRoom else { return [] }
-            defer { state.waiting = [] }
-            return state.waiting
+            return exchange(&state.waiting, with: [])
         }
         for wake in wakes { wake() }
     }

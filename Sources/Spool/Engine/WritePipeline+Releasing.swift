@@ -53,21 +53,22 @@ extension WritePipeline {
     }
 
     private func release(allBut named: ByteRangeSet, of generation: GenerationID) throws(StoreError) {
-        let taken = session.run { state, _ -> (file: any DataFile, gone: ByteRangeSet, kept: ByteRangeSet)? in
-            guard let file = state.file, state.fileGeneration == generation, mayRelease(generation, state) else { return nil }
+        let taken = session.run { state, _ -> (file: any DataFile, gone: ByteRangeSet, unnamed: ByteRangeSet)? in
+            guard let file = state.file, state.fileGeneration == generation, let version = state.machine.version,
+                mayRelease(generation, state)
+            else { return nil }
             let gone = state.machine.release(allBut: named)
-            return (file, gone, (state.machine.version?.stored ?? ByteRangeSet()).subtracting(gone))
+            // A failed write may also have left bytes that the machine has no record of.
+            let end = max(version.representation.length ?? 0, version.stored.upperBound ?? 0)
+            let kept = named.union(version.stored.subtracting(gone)).ranges.map(\.widenedToBlocks)
+            let all = ByteRangeSet(ByteRange(0, end).map { [$0.widenedToBlocks] } ?? [])
+            return (file, gone, all.subtracting(ByteRangeSet(kept)))
         }
-        guard let (file, gone, kept) = taken else { return }
+        guard let (file, gone, unnamed) = taken else { return }
         // Readers of these blocks wait. Whether or not the release succeeds, no reader uses these
         // blocks again.
-        defer {
-            session.run { state, effects in
-                session.apply(state.machine.evicted(gone, of: generation, isGone: true, now: session.now), &state, &effects)
-            }
-        }
-        // A failed write may also have left bytes that the machine has no record of.
-        try session.shared.store.release(allBut: kept, of: generation, in: file)
+        defer { session.run { $0.evicted(gone, of: generation, isGone: true, now: session.now) } }
+        _ = try session.shared.store.evict(unnamed, of: generation, in: file)
     }
 
     /// Deletes a file that has no committed bytes and no bytes left.

@@ -48,7 +48,7 @@ extension WritePipeline {
         session.shared.environment.dataLane(for: generation).post { [self] in
             session.shared.environment.indexLane.post { [self] in
                 // The commits of those writes are entered first.
-                enterQueuedCommits(isEnforcing: false)
+                makeQueuedChanges(isEnforcing: false)
                 if let fileExtension = session.state.withLock({ $0.uncommittedFiles.removeValue(forKey: generation) }) {
                     do throws(StoreError) {
                         try session.shared.store.dropUncommitted(generation, key: session.key, fileExtension: fileExtension)

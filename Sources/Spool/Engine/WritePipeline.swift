@@ -71,7 +71,7 @@ struct WritePipeline {
             // A resource of a few kilobytes takes the memory of its bytes and not of a block:
             // hundreds of images may load at once. The response's own end counts: the version may
             // have another length than a response that belongs to one reader.
-            let toEnd = state.machine.servedEnd(of: intake.id).map { Int(clamping: $0 - offset) } ?? toBlockEnd
+            let toEnd = state.machine.fetch(intake.id)?.servedEnd.map { Int(clamping: $0 - offset) } ?? toBlockEnd
             buffer = ReceiveBuffer(start: offset, capacity: toEnd > 0 ? min(toBlockEnd, toEnd) : toBlockEnd)
         }
         buffer.isBeginning = intake.buffers.isEmpty
@@ -225,30 +225,41 @@ struct WritePipeline {
         let mustCommit = session.run { state, effects -> Bool in
             state.writesUnderWay -= 1
             state.grantedBytes -= promised
-            guard state.machine.version?.generation == generation else {
-                writtenToPast(buffer, generation, intake, result, &state, &effects)
+            let isCurrent = state.machine.version?.generation == generation
+            guard isCurrent || state.machine.body(apart: generation) != nil, let range = ByteRange(buffer.start, buffer.end) else {
+                // The version was retired, and no reader goes on with it.
+                freeBuffers([buffer], of: intake, &effects)
                 return false
             }
             switch result {
-            case .success(let written):
-                guard let written else { return false }
-                state.file = written.file
-                state.fileGeneration = generation
+            case .success(let written?):
                 freeBuffers([buffer], of: intake, &effects)
-                guard let range = ByteRange(buffer.start, buffer.end) else { return false }
-                for piece in written.pieces { state.noteDirty(piece, now: session.now) }
-                // The bytes of a download do not count towards the quota, entered or not.
-                if !state.machine.holdsBack {
-                    state.promisedBytes += promised
-                    unused = 0
+                if isCurrent {
+                    state.file = written.file
+                    state.fileGeneration = generation
+                    for piece in written.pieces { state.noteDirty(piece, now: session.now) }
+                    // The bytes of a download do not count towards the quota, entered or not.
+                    if !state.machine.holdsBack {
+                        state.promisedBytes += promised
+                        unused = 0
+                    }
                 }
                 let remaining = intake.buffers.first?.start ?? .max
                 session.apply(
                     state.machine.wrote(range, of: generation, by: intake.id, remaining: remaining, now: session.now), &state, &effects)
+                guard isCurrent else {
+                    session.pastFiles.keep(generation, written.file, &state, &effects)
+                    return false
+                }
                 setTick(&state, &effects)
                 return state.pace.isDue(now: session.now) || (state.writesUnderWay == 0 && intake.isFinished)
-            case .failure(let failure):
+            case .success(nil):
                 buffer.isHandedOver = false
+                return false
+            case .failure(let failure):
+                // The bytes stay in memory, from where their readers take them.
+                buffer.isHandedOver = false
+                guard isCurrent else { return false }
                 isFirstFailure = state.machine.version?.passReason == nil
                 state.owesRelease = true
                 session.apply(state.machine.storeFailed(generation, failure.reason, now: session.now), &state, &effects)
@@ -263,27 +274,6 @@ struct WritePipeline {
             if isFirstFailure, case .storeTrouble = failure.reason { session.shared.storeFailed() }
         }
         if mustCommit { commit() }
-    }
-
-    /// Handles a write of a version that was retired meanwhile. Called under the lock.
-    private func writtenToPast(
-        _ buffer: ReceiveBuffer, _ generation: GenerationID, _ intake: FetchIntake, _ result: Result<Written?, WriteFailure>,
-        _ state: inout State, _ effects: inout [Effect]
-    ) {
-        guard state.machine.past(generation) != nil, let range = ByteRange(buffer.start, buffer.end) else {
-            // No reader goes on with it: its bytes are dropped.
-            return freeBuffers([buffer], of: intake, &effects)
-        }
-        guard case .success(let written?) = result else {
-            // The bytes stay in memory, from where their readers take them.
-            buffer.isHandedOver = false
-            return
-        }
-        freeBuffers([buffer], of: intake, &effects)
-        let remaining = intake.buffers.first?.start ?? .max
-        session.apply(
-            state.machine.wrote(range, of: generation, by: intake.id, remaining: remaining, now: session.now), &state, &effects)
-        session.pastFiles.keep(generation, written.file, &state, &effects)
     }
 
     // MARK: Committing
@@ -320,19 +310,23 @@ struct WritePipeline {
 
     /// Enters written bytes into the index.
     func commit() {
-        guard queueCommit() else { return }
-        session.shared.environment.indexLane.post { [self] in enterQueuedCommits(isEnforcing: true) }
+        if queueCommit() { postQueuedChanges() }
+    }
+
+    /// Makes the queued changes of the index.
+    func postQueuedChanges() {
+        session.shared.environment.indexLane.post { [self] in makeQueuedChanges(isEnforcing: true) }
     }
 
     /// Enters written bytes into the index, together with commits that are queued and not yet
     /// entered. Runs on the index lane.
     func enterWritten(isEnforcing: Bool) {
         queueCommit()
-        enterQueuedCommits(isEnforcing: isEnforcing)
+        makeQueuedChanges(isEnforcing: isEnforcing)
     }
 
-    /// Calls `done` once nothing is on its way to file or index, or at once if nothing is. Only for
-    /// a session that has ended: in others, more may come.
+    /// Calls `done` once nothing is on its way to file or index, and no fetch takes what has arrived
+    /// already. Only for a session that has ended: in others, more may come.
     func whenWritten(_ done: @escaping @Sendable () -> Void) {
         session.run { state, _ in state.whenWritten = done }
     }
@@ -357,7 +351,7 @@ struct WritePipeline {
                 key: session.key, url: session.url, generation: version.generation, representation: version.representation,
                 fileExtension: fileExtension(url: session.url, contentType: version.representation.contentType),
                 pieces: state.dirty, time: session.shared.environment.time.wallNow)
-            state.commits.append(ResourceSession.QueuedCommit(commit: commit, promisedBytes: state.promisedBytes))
+            state.changes.append(.commit(commit, promisedBytes: state.promisedBytes))
             session.shared.backlog.enter()
             state.dirty = []
             state.pace.taken()
@@ -368,40 +362,56 @@ struct WritePipeline {
         }
     }
 
-    /// Enters the queued commits, unless an earlier job has done so. Runs on the index lane.
+    /// Makes the queued changes of the index in their order, unless an earlier job has done so. Runs
+    /// on the index lane.
+    func makeQueuedChanges(isEnforcing: Bool) {
+        while let next = session.state.withLock({ $0.changes.first }) {
+            switch next {
+            case .commit(let commit, let promised): enter(commit, promised, isEnforcing: isEnforcing)
+            case .discard(let ranges, let generation, let done):
+                session.state.withLock { _ = $0.changes.removeFirst() }
+                done(takeOut(ranges, of: generation))
+            }
+        }
+    }
+
+    private func takeOut(_ ranges: ByteRangeSet, of generation: GenerationID) -> Bool {
+        guard session.shared.store.isWritable else { return false }
+        do throws(StoreError) { try session.shared.store.discard(ranges, of: generation) } catch {
+            session.shared.record(.storeTrouble("discard: \(error)"))
+            return false
+        }
+        return true
+    }
+
+    /// Enters the first queued change, a commit.
     ///
     /// A removal that was decided meanwhile runs before this job on the lane, so the commit does
     /// not bring back what the removal took out.
-    func enterQueuedCommits(isEnforcing: Bool) {
-        while let next = session.state.withLock({ $0.commits.first }) {
-            let isWanted = session.state.withLock { $0.machine.phase != .ended(.removed) }
-            let error = isWanted ? session.shared.committer.enter(next.commit) : nil
-            defer { session.shared.backlog.leave() }
-            session.run { state, effects in
-                state.commits.removeFirst()
-                state.writesUnderWay -= 1
-                guard let error else {
-                    if isWanted { state.uncommittedFiles[next.commit.generation] = nil }
-                    return
-                }
-                effects.append(.event(.storeTrouble("commit: \(error)")))
-                state.owesRelease = true
-                session.apply(
-                    state.machine.storeFailed(next.commit.generation, .storeTrouble("\(error)"), now: session.now), &state, &effects)
+    private func enter(_ commit: StoreCommit, _ promised: Int64, isEnforcing: Bool) {
+        let isWanted = session.state.withLock { $0.machine.phase != .ended(.removed) }
+        let error = isWanted ? session.shared.committer.enter(commit) : nil
+        defer { session.shared.backlog.leave() }
+        session.run { state, effects in
+            state.changes.removeFirst()
+            state.writesUnderWay -= 1
+            guard let error else {
+                if isWanted { state.uncommittedFiles[commit.generation] = nil }
+                return
             }
-            session.shared.evictor.settle(next.promisedBytes)
-            guard isWanted else { continue }
-            guard error == nil else {
-                session.shared.makeStale(session.key)
-                session.shared.storeFailed()
-                continue
-            }
-            if isEnforcing {
-                session.shared.evictor.enforce(sparing: session.key)
-                if next.commit.pieces.isEmpty { session.shared.evictor.enteredEmpty() }
-            }
-            session.shared.committer.entered(next.commit)
+            effects.append(.event(.storeTrouble("commit: \(error)")))
+            state.owesRelease = true
+            session.apply(
+                state.machine.storeFailed(commit.generation, .storeTrouble("\(error)"), now: session.now), &state, &effects)
         }
+        session.shared.evictor.settle(promised)
+        guard isWanted else { return }
+        guard error == nil else {
+            session.shared.makeStale(session.key)
+            return session.shared.storeFailed()
+        }
+        if isEnforcing { session.shared.evictor.enforce(sparing: session.key) }
+        session.shared.committer.entered(commit)
     }
 }
 

@@ -25,7 +25,7 @@ public struct CacheObservation: Sendable {
     /// - Parameter interval: The least time between two values. Less than a tenth of a second
     ///   counts as a tenth.
     public func statistics(every interval: Duration = .seconds(1)) -> AsyncStream<Statistics> {
-        let nanoseconds = max(Self.leastInterval, Nanoseconds(clamping: interval.wholeNanoseconds))
+        let nanoseconds = max(Self.leastInterval, Nanoseconds(saturating: interval))
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let poll = StatisticsPoll(engine: engine, interval: nanoseconds, continuation: continuation)
             continuation.onTermination = { _ in poll.end() }
@@ -39,13 +39,6 @@ public struct CacheObservation: Sendable {
 extension MediaCache {
     /// The events and the statistics of this cache as sequences.
     public var observation: CacheObservation { CacheObservation(engine: engine) }
-}
-
-extension Duration {
-    fileprivate var wholeNanoseconds: Int64 {
-        let (seconds, overflow) = components.seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? .max : seconds.addingReportingOverflow(components.attoseconds / 1_000_000_000).partialValue
-    }
 }
 
 /// Compares the statistics of a cache with the last ones, at an interval.
@@ -67,10 +60,7 @@ private final class StatisticsPoll: Sendable {
     func look() {
         guard let engine, !engine.isClosed else { return continuation.finish() }
         let statistics = engine.statistics
-        let (isNew, isOver) = state.withLock { state in
-            defer { state.last = statistics }
-            return (state.last != statistics, state.isOver)
-        }
+        let (isNew, isOver) = state.withLock { (exchange(&$0.last, with: statistics) != statistics, $0.isOver) }
         guard !isOver else { return }
         if isNew { continuation.yield(statistics) }
         _ = engine.environment.time.after(interval, on: engine.environment.control) { self.look() }

@@ -30,8 +30,9 @@ struct EventLogger: EventSink {
         switch event {
         case .readerJoined: readersLevel
         case .bytesCommitted, .fetchMeasured: .trace
-        case .fetchStarted, .fetchEnded(_, _, nil): .debug
-        case .fetchEnded, .representationReplaced, .gone, .evicted, .removed, .becameWriter, .networkPermitted: .info
+        // `OriginOutages` has the lines of origins that fail. Evictions come by the block.
+        case .fetchStarted, .fetchEnded, .evicted: .debug
+        case .representationReplaced, .gone, .removed, .becameWriter, .networkPermitted: .info
         case .degradedToPassthrough, .usedUnvalidated, .networkRefused: .notice
         case .damageFound, .storeTrouble, .storeRests, .bypassChanged: .warning
         case .tier(let event): event.level

@@ -1,5 +1,5 @@
 package import SpoolCore
-import SpoolManifests
+package import SpoolManifests
 package import SpoolSystem
 
 extension Preload {
@@ -13,22 +13,22 @@ extension Preload {
         return preload
     }
 
-    /// Makes a preload of everything for an entry of the list of downloads. It has begun.
+    /// Makes a preload of everything for an entry of the list of downloads.
     static func download(
         in cache: MediaCache, _ download: Download, _ checks: ResourcePreload.DownloadChecks
     ) throws(CacheError) -> Preload {
         var options = ReadOptions()
         options.requestFields = download.details.fields.fields
         options.access = download.details.access
-        let preload = try made(in: cache, download.url, .whole, selection: download.selection, key: download.key, options: options) {
+        return try made(in: cache, download.url, .whole, selection: download.selection, key: download.key, options: options) {
             $0.download = checks
         }
-        preload.begin()
-        return preload
     }
 
-    /// Makes a preload of all parts of a presentation. It has begun.
-    static func presentation(in cache: MediaCache, _ url: String, _ selection: PresentationSelection) throws(CacheError) -> Preload {
+    /// Makes a preload of all parts of a presentation, and of nothing else. It has begun.
+    package static func presentation(
+        in cache: MediaCache, _ url: String, _ selection: PresentationSelection
+    ) throws(CacheError) -> Preload {
         let preload = try made(in: cache, url, .whole, selection: selection) { $0.subject = .presentation }
         preload.begin()
         return preload

@@ -27,7 +27,10 @@ public final class Preload: Sendable {
 
     private struct State {
         var isPaused = false
-        /// The resources that are being read, by their number in the plan.
+        var holds: Set<PreloadHold> = []
+        /// The resources to read now, by their number in the plan.
+        var items: [Int: (item: PresentationPlan.Item, key: ResourceKey)] = [:]
+        /// The resources that are being read: all of `items`, or none while it is held.
         var running: [Int: ResourcePreload] = [:]
         /// The plan of a presentation, once the resource is known to be one.
         var plan: PresentationPlan?
@@ -39,11 +42,15 @@ public final class Preload: Sendable {
         /// A number that grows when everything begins anew. Answers of earlier rounds are ignored.
         var round = 0
         var result: Result<PreloadResult, CacheError>?
-        var waiting: [@Sendable (Result<PreloadResult, CacheError>) -> Void] = []
+        var waiting: [Completion<PreloadResult>] = []
         /// The protection of what a window keeps.
         var pins: [ResourceKey: TemporaryPin] = [:]
-        var listeners: [AsyncStream<PreloadProgress>.Continuation] = []
-        var followers: [@Sendable (PreloadProgress) -> Void] = []
+        var followers: [Follower] = []
+    }
+
+    private struct Follower {
+        let came: @Sendable (PreloadProgress) -> Void
+        let end: @Sendable () -> Void
     }
 
     /// The answers of an origin after which the manifests are asked for again: the signatures in
@@ -67,9 +74,10 @@ public final class Preload: Sendable {
     }
 
     deinit {
-        let (running, listeners) = state.withLock { ($0.running, $0.listeners) }
+        settings.cache.engine.preloads.leave(ObjectIdentifier(self))
+        let (running, followers) = state.withLock { ($0.running, $0.followers) }
         for part in running.values { part.cancel() }
-        for listener in listeners { listener.finish() }
+        for follower in followers { follower.end() }
     }
 
     // MARK: Control
@@ -77,22 +85,19 @@ public final class Preload: Sendable {
     /// The progress from now on, newest first if the consumer is slow. Ends with the preload.
     public var progress: AsyncStream<PreloadProgress> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            let (isOver, progress) = state.withLock { state in
-                if state.result == nil { state.listeners.append(continuation) }
-                return (state.result != nil, state.progress)
-            }
-            if let progress { continuation.yield(progress) }
-            if isOver { continuation.finish() }
+            follow({ continuation.yield($0) }, end: { continuation.finish() })
         }
     }
 
-    /// Calls `body` with the present progress and each later one, on any thread.
-    package func follow(_ body: @escaping @Sendable (PreloadProgress) -> Void) {
-        let progress = state.withLock { state in
-            if state.result == nil { state.followers.append(body) }
-            return state.progress
+    /// Calls `body` with the present progress and each later one, and `end` after the last one, on
+    /// any thread.
+    package func follow(_ body: @escaping @Sendable (PreloadProgress) -> Void, end: @escaping @Sendable () -> Void = {}) {
+        let (isOver, progress) = state.withLock { state in
+            if state.result == nil { state.followers.append(Follower(came: body, end: end)) }
+            return (state.result != nil, state.progress)
         }
         if let progress { body(progress) }
+        if isOver { end() }
     }
 
     /// Waits until the planned bytes are stored. Cancelling the waiting task cancels the preload.
@@ -103,18 +108,14 @@ public final class Preload: Sendable {
     ///   `cancel()`.
     @discardableResult
     public func result() async throws(CacheError) -> PreloadResult {
-        try await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in whenOver { continuation.resume(returning: $0) } }
-        } onCancel: {
-            cancel()
-        }.get()
+        try await Spool.result(onCancel: { self.cancel() }, whenOver)
     }
 
     /// The progress of this moment, or nil before there is any.
     package var currentProgress: PreloadProgress? { state.withLock { $0.progress } }
 
     /// Calls `body` with the result, now or when there is one, on any thread.
-    package func whenOver(_ body: @escaping @Sendable (Result<PreloadResult, CacheError>) -> Void) {
+    package func whenOver(_ body: @escaping Completion<PreloadResult>) {
         let known = state.withLock { state in
             if state.result == nil { state.waiting.append(body) }
             return state.result
@@ -131,6 +132,20 @@ public final class Preload: Sendable {
     /// Ends a pause.
     public func resume() { settings.mailbox.post { [weak self] in self?.setPaused(false) } }
 
+    func hold(_ hold: PreloadHold) {
+        let running = state.withLock { state in
+            state.holds.insert(hold)
+            defer { state.running = [:] }
+            return state.running.values
+        }
+        for part in running { part.cancel() }
+    }
+
+    func release(_ hold: PreloadHold) {
+        let items = state.withLock { state in state.holds.remove(hold) != nil && state.holds.isEmpty ? state.items : [:] }
+        for (number, part) in items.sorted(by: { $0.key < $1.key }) { read(part.item, number: number, key: part.key) }
+    }
+
     private func setPaused(_ isPaused: Bool) {
         let running = state.withLock { state in
             state.isPaused = isPaused
@@ -143,6 +158,7 @@ public final class Preload: Sendable {
 
     /// Begins with the resource of the URL.
     func begin() {
+        settings.cache.engine.preloads.enter(self)
         let goal: ResourcePreload.Goal =
             switch settings.subject {
             case .any: .beginning(amount)
@@ -163,6 +179,7 @@ public final class Preload: Sendable {
         let (round, isReload, isPinning) = state.withLock { ($0.round, $0.hasReloaded, $0.isPinning) }
         var settings = settings
         settings.isPinning = isPinning
+        if number != PresentationPlan.rootNumber { settings.download?.sha256 = nil }
         if !isOfSameOrigin(item.url) { settings.options.requestFields = [:] }
         switch item.goal {
         case .beginning, .manifest: if isReload { settings.options.mode = .reload }
@@ -177,6 +194,8 @@ public final class Preload: Sendable {
             })
         let isPaused = state.withLock { state -> Bool? in
             guard state.result == nil, state.round == round else { return nil }
+            state.items[number] = (item, key)
+            guard state.holds.isEmpty else { return nil }
             state.running[number] = part
             if settings.protects, state.pins[key] == nil { state.pins[key] = settings.cache.engine.temporaryPin(of: key) }
             return state.isPaused
@@ -195,20 +214,19 @@ public final class Preload: Sendable {
     }
 
     private func publish(_ change: (inout State) -> PreloadProgress?) {
-        let (listeners, followers, progress) = state.withLock { state in
+        let (followers, progress) = state.withLock { state in
             let progress = change(&state)
             if let progress { state.progress = progress }
-            return (state.listeners, state.followers, progress)
+            return (state.followers, progress)
         }
         guard let progress else { return }
-        for listener in listeners { listener.yield(progress) }
-        for body in followers { body(progress) }
+        for follower in followers { follower.came(progress) }
     }
 
     private func finished(_ number: Int, _ result: Result<ResourcePreload.Outcome, CacheError>, _ round: Int) {
         let isCurrent = state.withLock { state in
             guard state.result == nil, state.round == round else { return false }
-            state.running[number] = nil
+            (state.running[number], state.items[number]) = (nil, nil)
             return true
         }
         guard isCurrent else { return }
@@ -242,7 +260,8 @@ public final class Preload: Sendable {
             if number == PresentationPlan.rootNumber {
                 // JSON and XML have other uses, too. Such a document was read as a whole.
                 guard outline != nil || settings.subject == .presentation else { return end(.success(outcome.result)) }
-                let plan = PresentationPlan(url: url, amount: amount, selection: selection)
+                let choose = settings.cache.configuration.fetching.chooseVariant
+                let plan = PresentationPlan(url: url, amount: amount, selection: selection, choose: choose)
                 state.withLock { $0.plan = plan }
             }
             let steps = try next(number, outcome, outline)
@@ -263,13 +282,9 @@ public final class Preload: Sendable {
     private func next(
         _ number: Int, _ outcome: ResourcePreload.Outcome, _ outline: StreamOutline?
     ) throws(CacheError) -> [PresentationPlan.Step] {
-        try state.withLock { state -> Result<[PresentationPlan.Step], CacheError> in
-            do throws(CacheError) {
-                return .success(try state.plan?.finished(number, outcome.result, outline, at: outcome.manifest?.url) ?? [])
-            } catch {
-                return .failure(error)
-            }
-        }.get()
+        try state.withLock { (state) throws(CacheError) in
+            try state.plan?.finished(number, outcome.result, outline, at: outcome.manifest?.url) ?? []
+        }
     }
 
     /// Reads the manifest, if the resource is one.
@@ -292,7 +307,7 @@ public final class Preload: Sendable {
         guard isPart, let status = error.status, Self.expired.contains(status) else { return end(.failure(error)) }
         let running = state.withLock { state -> [ResourcePreload]? in
             guard !state.hasReloaded else { return nil }
-            defer { (state.hasReloaded, state.plan, state.running) = (true, nil, [:]) }
+            defer { (state.hasReloaded, state.plan, state.running, state.items) = (true, nil, [:], [:]) }
             state.round += 1
             return Array(state.running.values)
         }
@@ -305,21 +320,24 @@ public final class Preload: Sendable {
 
     private func endIfDone() {
         let result = state.withLock { state -> PreloadResult? in
-            guard state.running.isEmpty, let plan = state.plan, plan.isDone else { return nil }
+            guard state.items.isEmpty, let plan = state.plan, plan.isDone else { return nil }
             return plan.result(for: key)
         }
         if let result { end(.success(result)) }
     }
 
     private func end(_ result: Result<PreloadResult, CacheError>) {
-        let (running, waiting, listeners) = state.withLock { state in
+        let (running, waiting, followers) = state.withLock { state in
             if state.result == nil { state.result = result }
-            defer { (state.running, state.waiting, state.listeners, state.followers) = ([:], [], [], []) }
-            return (state.running, state.waiting, state.listeners)
+            defer { (state.running, state.items, state.waiting, state.followers) = ([:], [:], [], []) }
+            return (state.running, state.waiting, state.followers)
         }
+        settings.cache.engine.preloads.leave(ObjectIdentifier(self))
         for part in running.values { part.cancel() }
-        for listener in listeners { listener.finish() }
+        for follower in followers { follower.end() }
         // Callers wait only before the first result, so this is the first.
         for body in waiting { body(result) }
     }
 }
+
+extension Preload: EnginePreload {}

@@ -16,8 +16,22 @@ public enum PreloadAmount: Hashable, Sendable {
     /// Matroska and WebM. For any other file, the preload takes 1 MiB for each second, at least 2
     /// MiB, from the beginning, and its result has the reason.
     case seconds(Double, from: Double = 0)
+    /// The segments of a presentation from this time on, this number of each rendition, with their
+    /// initialisation sections and keys. Of a file, 6 seconds for each: the length of a segment that
+    /// Apple recommends.
+    case segments(Int, from: Double = 0)
     /// All bytes.
     case whole
+}
+
+extension PreloadAmount {
+    /// The seconds of a file for each segment.
+    private static let segmentSeconds = 6.0
+
+    /// The amount of a file, which has no segments.
+    var ofFile: PreloadAmount {
+        if case .segments(let count, let start) = self { .seconds(Double(max(0, count)) * Self.segmentSeconds, from: start) } else { self }
+    }
 }
 
 /// How far a preload has come.

@@ -62,7 +62,7 @@ package struct PreloadPlan {
     /// - Parameter suspicion: Whether the resource may be the manifest of a presentation. Then it
     ///   is read as a whole.
     package init(_ amount: PreloadAmount, length: Int64?, suspicion: ManifestSuspicion = .none) {
-        self.amount = amount
+        self.amount = amount.ofFile
         self.length = length
         let limit = suspicion == .named ? ManifestLimits().maxBytes : Self.possibleBytes
         if suspicion != .none, length ?? 0 <= Int64(limit) { search = .head([], limit: limit) } else { begin() }
@@ -81,7 +81,7 @@ package struct PreloadPlan {
         search = .over
         switch amount {
         case .bytes(let count, let start): plan(upTo: max(0, start).addingSaturated(max(0, count)), from: max(0, start))
-        case .whole: plan(upTo: .max)
+        case .whole, .segments: plan(upTo: .max)
         case .seconds(let seconds, let begin):
             let times = begin > 0 ? [begin + max(0, seconds), begin - Self.leadSeconds, 0] : [seconds]
             planners = times.map { MediaPlanner(seconds: $0, length: length) }

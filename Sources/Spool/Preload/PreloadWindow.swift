@@ -6,7 +6,7 @@ import SpoolSystem
 ///
 /// ```swift
 /// let window = cache.preloadWindow(ahead: 3, behind: 1, .seconds(10))
-/// window.move(to: 0, in: urls.map { PreloadWindow.Item(url: $0) })
+/// window.move(to: 0, in: urls.map { PreloadWindow.Item(url: $0.absoluteString) })
 /// window.move(to: 1)
 /// ```
 ///
@@ -18,17 +18,38 @@ import SpoolSystem
 ///
 /// Releasing the window ends it. Safe to use from any thread.
 public final class PreloadWindow: Sendable {
-    /// One item of the list.
+    /// One item of the list. Two items are equal if their URLs and keys are.
     public struct Item: Hashable, Sendable {
         /// An absolute `http` or `https` URL: a resource or the manifest of a presentation.
         public var url: String
         /// The identity in the cache, if the URL is not stable, or nil for the key of the URL.
         public var key: ResourceKey?
+        /// Fields for the origin requests of the item besides those of the window's options, for
+        /// example `Authorization`. Parts of a presentation at another origin get none.
+        public var requestFields: HTTPFields {
+            get { request.fields }
+            set { request.fields = newValue }
+        }
+        /// How the origin is asked for the item.
+        package var request = Request()
+
+        /// How the origin is asked for an item. It is no part of the item's identity, so an item
+        /// with a new token goes on.
+        package struct Request: Hashable, Sendable {
+            package var fields: HTTPFields = [:]
+            /// The networks for the item, or nil for those of the window's options.
+            package var access: NetworkAccess?
+
+            package static func == (_: Request, _: Request) -> Bool { true }
+
+            package func hash(into hasher: inout Hasher) {}
+        }
 
         /// Creates an item.
-        public init(url: String, key: ResourceKey? = nil) {
+        public init(url: String, key: ResourceKey? = nil, requestFields: HTTPFields = [:]) {
             self.url = url
             self.key = key
+            request.fields = requestFields
         }
     }
 
@@ -118,11 +139,8 @@ public final class PreloadWindow: Sendable {
                 case .start(let item):
                     state.states[item] = .running
                     started.append(item)
-                case .stop(let item):
-                    state.states[item] = .waiting
-                    if let preload = state.preloads.removeValue(forKey: item) { ended.append(preload) }
-                case .drop(let item):
-                    state.states[item] = nil
+                case .stop(let item), .drop(let item):
+                    state.states[item] = action == .stop(item) ? .waiting : nil
                     if let preload = state.preloads.removeValue(forKey: item) { ended.append(preload) }
                 }
             }
@@ -133,6 +151,9 @@ public final class PreloadWindow: Sendable {
     }
 
     private func start(_ item: Item) {
+        var options = options
+        options.requestFields = options.requestFields.replacing(with: item.requestFields)
+        options.access = item.request.access ?? options.access
         do throws(CacheError) {
             let preload = try Preload.made(
                 in: cache, item.url, amount, selection: Preload.beginning(variant), key: item.key, priority: .upcoming, options: options

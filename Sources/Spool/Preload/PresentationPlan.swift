@@ -35,6 +35,7 @@ struct PresentationPlan {
     private var manifest = ""
     private let amount: PreloadAmount
     private let selection: PresentationSelection
+    private let choose: (@Sendable ([PresentationStatus.Track]) -> Int?)?
     /// The variables that playlists import (HLS).
     private(set) var variables: [String: String] = [:]
     /// The parts that are known, with their times, until all playlists have come.
@@ -52,10 +53,13 @@ struct PresentationPlan {
     private var fetchedBytes: Int64 = 0
     private var storedBytes: Int64 = 0
 
-    init(url: String, amount: PreloadAmount, selection: PresentationSelection) {
+    init(
+        url: String, amount: PreloadAmount, selection: PresentationSelection, choose: (@Sendable ([PresentationStatus.Track]) -> Int?)?
+    ) {
         self.url = url
         self.amount = amount
         self.selection = selection
+        self.choose = choose
     }
 
     /// Takes the result of a resource.
@@ -97,7 +101,7 @@ struct PresentationPlan {
         guard let root else { throw CacheError(.unsupportedURL, "\(url) is not an HLS or DASH stream") }
         try check(root)
         variables = root.variables
-        let renditions = selection.renditions(of: root)
+        let renditions = selection.renditions(of: root) { [choose] in choose?($0.map { PresentationStatus.Track($0) }) }
         guard !renditions.isEmpty else { throw CacheError(.unsupportedURL, "\(url) lists no variant that could be preloaded") }
         for part in root.sharedParts { add(part, at: 0) }
         for rendition in renditions {
@@ -125,16 +129,27 @@ struct PresentationPlan {
 
     // MARK: Parts
 
-    /// The times between which parts are read, or nil for all.
-    private var window: (lower: Double, upper: Double)? {
-        guard case .seconds(let seconds, let start) = amount else { return nil }
-        let lower = start > 0 ? min(start, Self.mostSeconds) : 0
-        return (lower, lower + (seconds > 0 ? min(seconds, Self.mostSeconds) : 0))
+    /// Returns the times between which parts of a rendition are read, or nil for all.
+    private func window(of rendition: StreamRendition) -> (lower: Double, upper: Double)? {
+        let amount = rendition.isOneFile ? amount.ofFile : amount
+        switch amount {
+        case .bytes, .whole: return nil
+        case .seconds(let seconds, let start):
+            let lower = Self.bounded(start)
+            return (lower, lower + Self.bounded(seconds))
+        case .segments(let count, let start):
+            let (lower, begins) = (Self.bounded(start), rendition.times.uniqued)
+            let first = begins.lastIndex { $0 <= lower } ?? 0
+            let end = first + max(0, min(count, begins.count - first))
+            return (lower, end < begins.count ? begins[end] : .infinity)
+        }
     }
+
+    private static func bounded(_ seconds: Double) -> Double { seconds > 0 ? min(seconds, mostSeconds) : 0 }
 
     private mutating func add(_ rendition: StreamRendition) {
         let parts = rendition.timedParts
-        guard let window else {
+        guard let window = window(of: rendition) else {
             for (part, time) in parts { add(part, at: time) }
             return
         }
@@ -225,4 +240,9 @@ struct PresentationPlan {
     func result(for key: ResourceKey) -> PreloadResult {
         PreloadResult(key: key, fetchedBytes: fetchedBytes, storedBytes: storedBytes, bytesReason: nil)
     }
+}
+
+extension [Double] {
+    /// The numbers of an ordered list, each once.
+    fileprivate var uniqued: [Double] { reduce(into: []) { if $0.last != $1 { $0.append($1) } } }
 }

@@ -50,6 +50,8 @@ final class ResourcePreload: Sendable {
         var target: ByteRange?
         var isExamined = false
         var position: Int64 = 0
+        /// The digest of the bytes that were read, if they have to have a certain one.
+        var digest: RunningSHA256?
         /// The stored bytes when the preload began.
         var before = ByteRangeSet()
         /// Whether the stored bytes are known.
@@ -72,6 +74,8 @@ final class ResourcePreload: Sendable {
         /// Called when the length of a resource is known, or known to be missing, before its first
         /// byte is taken.
         let lengthKnown: @Sendable (ResourceKey, Int64?) -> CacheError?
+        /// The SHA-256 that the bytes must have, or nil for any.
+        var sha256: [UInt8]?
     }
 
     /// The number of chunks that one job takes.
@@ -91,7 +95,7 @@ final class ResourcePreload: Sendable {
     private let goal: Goal
     private let settings: Settings
     private let report: @Sendable (PreloadProgress) -> Void
-    private let done: @Sendable (Result<Outcome, CacheError>) -> Void
+    private let done: Completion<Outcome>
     private let state = Locked(State())
 
     private var cache: MediaCache { settings.cache }
@@ -104,7 +108,7 @@ final class ResourcePreload: Sendable {
     ///   - done: Called once with the result, on the mailbox, unless the preload is cancelled.
     init(
         url: String, key: ResourceKey, goal: Goal, settings: Settings, report: @escaping @Sendable (PreloadProgress) -> Void,
-        done: @escaping @Sendable (Result<Outcome, CacheError>) -> Void
+        done: @escaping Completion<Outcome>
     ) {
         self.url = url
         self.key = key
@@ -112,6 +116,7 @@ final class ResourcePreload: Sendable {
         self.settings = settings
         self.report = report
         self.done = done
+        if settings.download?.sha256 != nil { state.withLock { $0.digest = RunningSHA256() } }
     }
 
     deinit { state.withLock { $0.reader }?.leave(explicitly: true) }
@@ -192,7 +197,7 @@ final class ResourcePreload: Sendable {
         case .range(let range): (range.lowerBound, range.upperBound)
         case .beginning(.bytes(let count, let start)), .part(.bytes(let count, let start)):
             (0, start > 0 ? Self.firstBytes : max(0, min(count, ByteRange.maximumOffset)))
-        case .beginning(.seconds), .part(.seconds): (0, Self.firstBytes)
+        case .beginning(.seconds), .part(.seconds), .beginning(.segments), .part(.segments): (0, Self.firstBytes)
         case .beginning(.whole), .part(.whole), .manifest: (0, nil)
         }
     }
@@ -240,7 +245,7 @@ final class ResourcePreload: Sendable {
             switch reader.next(max: Self.chunkBytes) {
             case .file(let file, let range): take(file, range, reader)
             case .memory(let memory):
-                take(memory.count, isExamined ? memory.copy() : [])
+                take(memory.count, needsBytes ? memory.copy() : [])
                 reader.advance(by: memory.count, fromOrigin: true)
             case .wait: return publish()
             case .end:
@@ -254,7 +259,8 @@ final class ResourcePreload: Sendable {
         mailbox.post { [weak self] in self?.readAvailable() }
     }
 
-    private var isExamined: Bool { state.withLock { $0.isExamined } }
+    /// Whether the bytes are looked at, and not only stored.
+    private var needsBytes: Bool { state.withLock { $0.isExamined || $0.digest != nil } }
 
     /// Reads the length of the resource, and makes the plan.
     ///
@@ -279,7 +285,7 @@ final class ResourcePreload: Sendable {
     }
 
     private func take(_ file: any StoredBytes, _ range: ByteRange, _ reader: SessionReader) {
-        guard isExamined else {
+        guard needsBytes else {
             take(Int(range.count), [])
             return reader.advance(by: Int(range.count), fromOrigin: false)
         }
@@ -291,6 +297,7 @@ final class ResourcePreload: Sendable {
     private func take(_ count: Int, _ bytes: [UInt8]) {
         state.withLock { state in
             if state.isExamined { state.plan?.received(bytes, at: state.position) }
+            bytes.withUnsafeBytes { state.digest?.append($0) }
             let end = state.position.addingSaturated(Int64(count))
             if let range = ByteRange(state.position, end) { state.plan?.passed(range) }
             state.position = end
@@ -370,8 +377,26 @@ final class ResourcePreload: Sendable {
         _ = cache.environment.time.after(interval, on: mailbox) { [weak self] in self?.confirm() }
     }
 
+    /// Removes bytes that do not have the SHA-256 that they must have.
+    private func refuse(_ found: [UInt8], insteadOf expected: [UInt8]) {
+        let reason = "the SHA-256 of \(url) is \(found.hexadecimal), and must be \(expected.hexadecimal); its bytes were removed"
+        cache.engine.sessions.withLock { $0.remove(key) }?.end(.removed)
+        cache.onIndexLane(
+            key,
+            { [weak self, mailbox, key] (removed: Result<Bool, CacheError>) in
+                let result = removed.flatMap { _ in Result<Outcome, CacheError>.failure(CacheError(.notStored, reason, key: key)) }
+                mailbox.post { [weak self] in self?.end(result) }
+            }
+        ) { [cache, key] () throws(StoreError) in try cache.store.remove(key) }
+    }
+
     /// Ends with the result, once all planned bytes are stored.
     private func finish() {
+        let digest = state.withLock { state in
+            defer { state.digest = nil }
+            return state.digest?.finish()
+        }
+        if let expected = settings.download?.sha256, let digest, digest != expected { return refuse(digest, insteadOf: expected) }
         let outcome = outcome
         let bytes = outcome.result.fetchedBytes.addingSaturated(outcome.result.storedBytes)
         if case .range(let range) = goal, bytes < range.count {

@@ -7,7 +7,7 @@ import SpoolStore
 /// The manifests are read on a data lane, and the parts are looked up on the index lane, some
 /// hundred in one job, so that other jobs get their turn in between.
 struct PresentationInspection: Sendable {
-    typealias Done = @Sendable (Result<PresentationInventory?, CacheError>) -> Void
+    typealias Done = Completion<PresentationInventory?>
 
     let cache: MediaCache
     /// Called once, on a lane. The result is nil unless the manifest is stored as a whole.
@@ -43,12 +43,7 @@ struct PresentationInspection: Sendable {
 
     /// Begins with the manifest of this key.
     func start(_ key: ResourceKey) {
-        cache.status(of: key) { result in
-            switch result {
-            case .failure(let error): done(.failure(error))
-            case .success(let status): read(status)
-            }
-        }
+        cache.status(of: key) { $0.or(done, read) }
     }
 
     private func read(_ status: ResourceStatus?) {
@@ -56,10 +51,8 @@ struct PresentationInspection: Sendable {
             return done(.success(nil))
         }
         StoredManifest.read(status, from: cache, variables: [:]) { result in
-            switch result {
-            case .failure(let error): done(.failure(error))
-            case .success(nil): done(.success(nil))
-            case .success(let manifest?):
+            result.or(done) { manifest in
+                guard let manifest else { return done(.success(nil)) }
                 let inventory = PresentationInventory(manifest: status, text: manifest.text, outline: manifest.outline)
                 let shared = [StreamPart(url: manifest.text.url)] + manifest.outline.sharedParts
                 inspectNext(Walk(inventory, shared))
@@ -91,10 +84,8 @@ struct PresentationInspection: Sendable {
 
     private func readPlaylist(_ key: ResourceKey, _ walk: Walk) {
         cache.status(of: key) { result in
-            switch result {
-            case .failure(let error): done(.failure(error))
-            case .success(nil): inspectNext(walk)
-            case .success(let status?): read(status, walk)
+            result.or(done) { status in
+                if let status { read(status, walk) } else { inspectNext(walk) }
             }
         }
     }
@@ -131,9 +122,7 @@ struct PresentationInspection: Sendable {
         cache.onIndexLane(
             walk.inventory.manifest.key,
             { [keyed] (result: Result<[ResourceStatus], CacheError>) in
-                switch result {
-                case .failure(let error): done(.failure(error))
-                case .success(let found):
+                result.or(done) { found in
                     walk.take(found, of: wanted, keyed, count: Self.partsAtOnce)
                     inspectNext(walk)
                 }

@@ -80,6 +80,15 @@ public struct PresentationStatus: Sendable {
 
 extension PresentationStatus.Track {
     fileprivate init(_ rendition: StreamRendition, _ track: PresentationInventory.Track, isPlayable: Bool) {
+        self.init(rendition)
+        partCount = track.partCount
+        storedPartCount = track.storedPartCount
+        isComplete = track.isComplete
+        self.isPlayable = isPlayable
+    }
+
+    /// Creates a track of which nothing is stored.
+    init(_ rendition: StreamRendition) {
         switch rendition.kind {
         case .video: kind = .video
         case .audio: kind = .audio
@@ -89,9 +98,6 @@ extension PresentationStatus.Track {
         bandwidth = rendition.bandwidth
         height = rendition.height
         language = rendition.language
-        partCount = track.partCount
-        storedPartCount = track.storedPartCount
-        isComplete = track.isComplete
-        self.isPlayable = isPlayable
+        (partCount, storedPartCount, isComplete, isPlayable) = (nil, 0, false, false)
     }
 }

@@ -1,5 +1,4 @@
 public import SpoolCore
-public import SpoolManifests
 
 extension MediaCache {
     /// The HLS and DASH presentations in the cache, each as one thing.
@@ -59,49 +58,6 @@ public struct Presentations: Sendable {
         return found
     }
 
-    /// Downloads the selected renditions of an HLS or DASH presentation, and returns the progress.
-    ///
-    /// ```swift
-    /// let manifest = "https://example.com/film/master.m3u8"
-    /// for try await progress in cache.presentations.download(manifest, selection:
-    /// PresentationSelection()) {
-    ///     print("\(progress.finishedPartCount) of \(progress.partCount ?? 0) parts")
-    /// }
-    /// ```
-    ///
-    /// The download begins at once, and is a ``Preload`` of the whole: four parts are fetched at a
-    /// time, after requests for playback. Stored parts are not fetched, so a repeated download goes
-    /// on where the last one ended. When a part is forbidden or missing at its origin, the
-    /// manifests are asked for again once, because their signatures may have expired. The parts of
-    /// a pinned presentation are pinned as well.
-    ///
-    /// The stream has the newest progress only, and ends when every part of the selection is
-    /// stored. Cancelling the iterating task and releasing the stream stop the download. Bytes that
-    /// arrived stay stored.
-    ///
-    /// The stream throws a `CacheError` of ``Preload/result()``, with the URL of the part in the
-    /// message; `.unsupportedURL` also for a resource that is not a presentation, and for more than
-    /// 1 048 576 parts; `.notStored` also for a manifest that must not be stored.
-    ///
-    /// - Parameters:
-    ///   - url: The URL of the manifest.
-    ///   - selection: The renditions to download.
-    public func download(_ url: String, selection: PresentationSelection) -> AsyncThrowingStream<PreloadProgress, any Error> {
-        AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            let task = Task { [cache] in
-                do {
-                    let preload = try Preload.presentation(in: cache, url, selection)
-                    for await progress in preload.progress { continuation.yield(progress) }
-                    try await preload.result()
-                    continuation.finish()
-                } catch {
-                    continuation.finish(throwing: error)
-                }
-            }
-            continuation.onTermination = { _ in task.cancel() }
-        }
-    }
-
     /// Returns whether a presentation plays to its end from the store, or a resource is stored.
     func isComplete(_ key: ResourceKey) async throws(CacheError) -> Bool {
         if let presentation = try await status(of: key) { return presentation.isComplete }
@@ -109,18 +65,16 @@ public struct Presentations: Sendable {
     }
 
     /// Removes a resource, with the parts that only it has if it is a manifest. The manifest is
-    /// last.
-    func remove(_ key: ResourceKey) async throws(CacheError) -> Bool {
-        for part in try await ownResources(of: key)?.dropFirst().reversed() ?? [] { try await removeResource(part) }
-        return try await removeResource(key)
-    }
-
-    /// Removes one resource, also where it is a manifest.
+    /// last, so that an interrupted removal can be repeated.
     ///
-    /// - Returns: False if nothing was stored of it.
-    @discardableResult
-    package func removeResource(_ key: ResourceKey) async throws(CacheError) -> Bool {
-        try await result { done in cache.remove(key, done) }
+    /// - Returns: The removed resources, each with its stored bytes.
+    package func remove(_ key: ResourceKey) async throws(CacheError) -> [(key: ResourceKey, bytes: Int64)] {
+        var removed: [(key: ResourceKey, bytes: Int64)] = []
+        for part in try await ownResources(of: key)?.reversed() ?? [key] {
+            let bytes = try await cache.status(of: part)?.stored.totalBytes ?? 0
+            if try await result({ done in cache.remove(part, done) }) { removed.append((part, bytes)) }
+        }
+        return removed
     }
 
     /// Pins or unpins a resource, with its stored parts if it is a manifest. Parts that another
@@ -149,7 +103,7 @@ public struct Presentations: Sendable {
     }
 
     /// Finds the stored part of a presentation. Calls `done` on a lane.
-    package func inventory(of key: ResourceKey, _ done: @escaping @Sendable (Result<PresentationInventory?, CacheError>) -> Void) {
+    package func inventory(of key: ResourceKey, _ done: @escaping Completion<PresentationInventory?>) {
         PresentationInspection(cache: cache, done: done).start(key)
     }
 }

@@ -9,8 +9,7 @@ struct StoredManifest: Sendable {
     /// Reads a stored manifest, and passes it to `done` on a lane. It is nil for another resource,
     /// for a broken manifest, and unless every byte is stored.
     static func read(
-        _ status: ResourceStatus, from cache: MediaCache, variables: [String: String],
-        _ done: @escaping @Sendable (Result<StoredManifest?, CacheError>) -> Void
+        _ status: ResourceStatus, from cache: MediaCache, variables: [String: String], _ done: @escaping Completion<StoredManifest?>
     ) {
         StoredText.read(status, from: cache) { result in
             done(

@@ -11,7 +11,7 @@ final class StoredText: Sendable {
         /// The URL that the references of the text are resolved against.
         var baseURL = ""
         var isPrepared = false
-        var done: (@Sendable (Result<WholeText?, CacheError>) -> Void)?
+        var done: Completion<WholeText?>?
     }
 
     private let url: String
@@ -22,7 +22,7 @@ final class StoredText: Sendable {
     /// The most bytes of a text.
     private static let limitBytes = ManifestLimits().maxBytes
 
-    private init(url: String, lane: any Mailbox, done: @escaping @Sendable (Result<WholeText?, CacheError>) -> Void) {
+    private init(url: String, lane: any Mailbox, done: @escaping Completion<WholeText?>) {
         self.url = url
         self.lane = lane
         state = Locked(State(done: done))
@@ -30,9 +30,7 @@ final class StoredText: Sendable {
 
     /// Reads a text, and passes it to `done` on a lane. The text is nil unless every byte is
     /// stored.
-    static func read(
-        _ status: ResourceStatus, from cache: MediaCache, _ done: @escaping @Sendable (Result<WholeText?, CacheError>) -> Void
-    ) {
+    static func read(_ status: ResourceStatus, from cache: MediaCache, _ done: @escaping Completion<WholeText?>) {
         guard status.isComplete, status.representation.length ?? 0 <= limitBytes, status.representation.fields.contentCoding == nil else {
             return done(.success(nil))
         }

@@ -6,9 +6,12 @@ package struct ClientRequest: Sendable {
     package let url: MediaURL
     /// The fields of the client, and the digests by which stored responses are selected.
     package let selection: ClientSelection
-    /// The strong tags of stored variants, which the first request of a new variant offers to the
-    /// origin (`If-None-Match`).
+    /// The tags that a request without a stored version offers to the origin: those of stored
+    /// variants, or those that the client itself has.
     package var offeredTags: [String] = []
+
+    /// The condition with the offered tags; empty without any.
+    var offer: HTTPFields { offeredTags.isEmpty ? [:] : [.ifNoneMatch: offeredTags.joined(separator: ", ")] }
 
     /// The fields that go to the origin.
     var fields: RequestFields { selection.fields }

@@ -20,8 +20,8 @@ extension ResourceSession {
         guard let client = intake.client else { return request }
         // Configured fields stay.
         request.fields = client.fields.fields(for: asked).replacing(with: request.fields)
-        if state.machine.version == nil, !client.offeredTags.isEmpty, intake.ask.revalidation == nil, intake.ask.ifRange == nil {
-            request.fields[.ifNoneMatch] = client.offeredTags.joined(separator: ", ")
+        if state.machine.version == nil, intake.ask.revalidation == nil, intake.ask.ifRange == nil {
+            request.fields = request.fields.replacing(with: client.offer)
         }
         return request
     }
@@ -45,7 +45,8 @@ extension ResourceSession {
         }
         if intake.client == nil, fields[.vary] == nil { return nil }
         return VariantMark(
-            of: fields, isRefusal: head.status == 403, for: intake.client?.selection, isShared: shared.configuration.freshness.isShared)
+            of: fields, isRefusal: head.status == 403, for: intake.client?.selection, isShared: shared.configuration.freshness.isShared,
+            silent: state.silent.names)
     }
 
     /// Returns the reason why the response to this client must not be stored (RFC 9111 §3.5).

@@ -48,9 +48,7 @@ package struct Variants: Sendable {
 
     /// Finds the variant of a resource that answers the client, or a place for a new one. Calls
     /// `done` on the index lane.
-    package func find(
-        of base: ResourceKey, for client: ClientRequest, _ done: @escaping @Sendable (Result<VariantChoice, CacheError>) -> Void
-    ) {
+    package func find(of base: ResourceKey, for client: ClientRequest, _ done: @escaping Completion<VariantChoice>) {
         engine.onIndexLane(base, done) { [engine] () throws(StoreError) in try VariantSearch(engine: engine).choose(of: base, for: client) }
     }
 

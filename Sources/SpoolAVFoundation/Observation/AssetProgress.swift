@@ -1,4 +1,5 @@
 #if !os(watchOS)
+import Spool
 public import SpoolCore
 
 /// The stored bytes of an asset, and the origin of the bytes that its player got.
@@ -14,6 +15,11 @@ public struct AssetProgress: Hashable, Sendable {
 
     /// Creates the progress of an asset without stored bytes.
     public init() {}
+
+    init(of file: CompleteFile) {
+        length = file.representation.length
+        cached = ByteRangeSet(length.flatMap { ByteRange(0, $0) }.map { [$0] } ?? [])
+    }
 
     /// The stored part of the whole, from 0 to 1, or 0 while the length is unknown.
     public var fractionCached: Double {

@@ -70,11 +70,15 @@ extension CachingAVURLAsset {
     /// The stored ranges of the resource and the source of the player's bytes: now, and at each
     /// change, at most twice a second.
     ///
-    /// The stream ends with the asset. It ends at once for an asset without a loader: a plain one,
-    /// one that plays from its stored file (`route` is `.file`), and a playlist that goes through a
-    /// loopback endpoint. Progress of the last two is planned. `MediaCache.status(of:)` has it now.
+    /// The stream ends with the asset. An asset of a stored file (`route` is `.file`) is complete, and
+    /// its stream ends with this one value. That of a plain asset, and of a playlist that goes through
+    /// a loopback endpoint, ends at once; `MediaCache.presentations` has the status of a playlist.
     public var progress: AsyncStream<AssetProgress> {
-        broadcast?.stream() ?? AsyncStream { $0.finish() }
+        broadcast?.stream()
+            ?? AsyncStream { [kept] continuation in
+                if let file = kept as? CompleteFile { continuation.yield(AssetProgress(of: file)) }
+                continuation.finish()
+            }
     }
 
     /// The broadcast behind `progress`, or nil for an asset without a loader.

@@ -15,25 +15,25 @@ extension CachingAVURLAsset {
     }
 }
 
-/// A view that has the observer as its `@ObservedObject` is drawn again at each new `state`.
-extension PlaybackObserver: ObservableObject {
+/// A view that has the controller as its `@ObservedObject` is drawn again at each new `state`.
+extension PlaybackController: ObservableObject {
     /// Sends before each new `state`, on the main thread.
     nonisolated public var objectWillChange: ObservableObjectPublisher { willChange.withLock { $0 } }
 }
 
-extension PlaybackObserver {
+extension PlaybackController {
     /// The values of `states` as a publisher. They come on the main thread.
     public var statePublisher: AnyPublisher<PlaybackState, Never> { broadcast.publisher }
 }
 
-extension PlaybackObserver {
+extension PlaybackController {
     /// The values of `currentItems` as a publisher. They come on the main thread.
     public var currentItemPublisher: AnyPublisher<CurrentItem?, Never> { itemBroadcast.publisher }
 }
 
-extension MediaDownload {
+extension Downloads {
     /// The values of `updates` as a publisher. They may come on any thread.
-    public var updatePublisher: AnyPublisher<DownloadProgress, Never> { broadcast.publisher }
+    public var updatePublisher: AnyPublisher<[Download], Never> { .stream { updates } }
 }
 
 extension Preload {

@@ -3,6 +3,7 @@ public import SwiftUI
 
 /// A bar that shows the stored stretches of an asset, for the back of a scrubber.
 ///
+/// <!-- not compiled: SwiftUI exists on Apple's systems only -->
 /// ```swift
 /// ZStack {
 ///     StoredRangesView(asset: asset).frame(height: 4)

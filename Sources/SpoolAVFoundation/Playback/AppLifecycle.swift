@@ -15,8 +15,9 @@ import SpoolSystem
 /// - when the system ends the time that it grants in the background.
 ///
 /// An app that plays in the background has no such end and keeps its locks. A player with a
-/// `PlaybackObserver` counts as playing also in a picture (Picture in Picture) and with sound only.
-/// Without an observer, a player with an open request counts. A preload counts for half a minute.
+/// `PlaybackController` counts as playing also in a picture (Picture in Picture) and with sound
+/// only. Without a controller, a player with an open request counts. A preload counts for half a
+/// minute.
 ///
 /// Open requests and downloads wait meanwhile, and go on when the app is back or plays in the
 /// background, for example by the lock screen.
@@ -28,7 +29,7 @@ package final class AppLifecycle: Sendable {
 
     private struct State {
         weak var cache: MediaCache?
-        weak var door: DoorState?
+        weak var use: CacheUse?
         var machine = AppLifecycleMachine()
         /// Ends the time in the background that the system grants.
         var endTime: (@Sendable () -> Void)?
@@ -39,44 +40,42 @@ package final class AppLifecycle: Sendable {
 
     /// Starts to follow the notifications of `center`.
     package convenience init(cache: MediaCache, center: LifecycleCenter) {
-        self.init(cache: cache, door: cache.playerDoor(make: DoorState.init), center: center)
+        self.init(cache: cache, use: cache.playerDoor(make: DoorState.init).use, center: center)
     }
 
-    init(cache: MediaCache, door: DoorState, center: LifecycleCenter) {
-        state = Locked(State(cache: cache, door: door))
+    init(cache: MediaCache, use: CacheUse, center: LifecycleCenter) {
+        state = Locked(State(cache: cache, use: use))
         self.center = center
-        follow(door)
+        follow(use)
     }
 
     deinit {
-        guard let door else { return }
-        door.onIdle(nil)
-        door.onUse(nil)
-        door.onWake(nil)
+        use?.follow(nil)
     }
 
-    private func follow(_ door: DoorState) {
+    private func follow(_ use: CacheUse) {
         center.add(center.resigned) { [weak self] in self?.run { $0.resigned() } }
         center.add(center.active) { [weak self] in self?.run { $0.becameActive() } }
         center.add(center.background) { [weak self] in self?.look { $0.entered(isInUse: $1, fetchesAhead: $2) } }
         center.add(center.foreground) { [weak self] in self?.run { $0.returned() } }
-        door.onIdle { [weak self] in self?.look { machine, _, fetchesAhead in machine.becameIdle(fetchesAhead: fetchesAhead) } }
-        door.onUse { [weak self] in self?.run { $0.used() } }
-        door.onWake { [weak self] in self?.run { $0.woken() } }
+        use.follow(
+            CacheUse.Follower(
+                becameIdle: { [weak self] in self?.look { machine, _, fetchesAhead in machine.becameIdle(fetchesAhead: fetchesAhead) } },
+                used: { [weak self] in self?.run { $0.used() } }, woken: { [weak self] in self?.run { $0.woken() } }))
     }
 
     private var cache: MediaCache? { state.withLock { $0.cache } }
-    private var door: DoorState? { state.withLock { $0.door } }
+    private var use: CacheUse? { state.withLock { $0.use } }
 
     private func run(_ event: (inout AppLifecycleMachine) -> [AppLifecycleMachine.Action]) {
         // A later hold than the one of this moment stays: the app went to the background again.
-        let (actions, hold) = state.withLock { (event(&$0.machine), $0.door?.holdNumber ?? 0) }
+        let (actions, hold) = state.withLock { (event(&$0.machine), $0.use?.holdNumber ?? 0) }
         for action in actions { perform(action, hold) }
     }
 
     /// Reports an event together with the present use of the cache.
     private func look(_ event: (inout AppLifecycleMachine, _ isInUse: Bool, _ fetchesAhead: Bool) -> [AppLifecycleMachine.Action]) {
-        let (isInUse, fetchesAhead) = (door?.isInUse == true, cache?.fetchesAhead == true)
+        let (isInUse, fetchesAhead) = (use?.isInUse == true, cache?.fetchesAhead == true)
         run { event(&$0, isInUse, fetchesAhead) }
     }
 
@@ -84,11 +83,11 @@ package final class AppLifecycle: Sendable {
         switch action {
         case .askForTime: replaceTime(with: center.time { [weak self] in self?.run { $0.expired() } })
         case .endTime: replaceTime(with: nil)
-        case .handOver: door?.handOverSoon()
+        case .handOver: use?.handOverSoon()
         case .suspend: suspend()
         case .resume: resume(hold)
         case .checkListener: cache?.loopback?.appReturned()
-        case .retry: door?.tryAgain()
+        case .retry: use?.tryAgain()
         case .look: later(.seconds(1)) { $0.look { $0.looked(isInUse: $1, fetchesAhead: $2) } }
         case .lookForPlayback:
             later(Self.stillRunning) { $0.look { machine, isInUse, _ in machine.ranOn(isInUse: isInUse) } }
@@ -96,10 +95,7 @@ package final class AppLifecycle: Sendable {
     }
 
     private func replaceTime(with end: (@Sendable () -> Void)?) {
-        let old = state.withLock { state in
-            defer { state.endTime = end }
-            return state.endTime
-        }
+        let old = state.withLock { exchange(&$0.endTime, with: end) }
         old?()
     }
 
@@ -111,21 +107,21 @@ package final class AppLifecycle: Sendable {
     }
 
     private func suspend() {
-        guard let cache, let door else { return }
-        door.hold { [weak self] in
+        guard let cache, let use else { return }
+        use.hold { [weak self] in
             cache.suspend { [weak self] result in
                 if case .failure(let error) = result { cache.record(.storeTrouble("going to the background: \(error.message)")) }
-                door.handOver()
+                use.handOver()
                 self?.run { $0.released() }
             }
         }
     }
 
     private func resume(_ hold: Int) {
-        guard let cache, let door else { return }
+        guard let cache, let use else { return }
         cache.resume { result in
             if case .failure(let error) = result { cache.record(.storeTrouble("coming back: \(error.message)")) }
-            door.release(hold: hold)
+            use.release(hold: hold)
         }
     }
 }

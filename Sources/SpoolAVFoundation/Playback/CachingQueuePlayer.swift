@@ -4,19 +4,19 @@ public import Spool
 public import SpoolCore
 package import SpoolSystem
 
-/// A queue player with its observer, so that a stall, AirPlay and the items of the queue need no
+/// A queue player with its controller, so that a stall, AirPlay and the items of the queue need no
 /// further code.
 public final class CachingQueuePlayer: AVQueuePlayer {
-    /// The observer of the player.
-    @MainActor public private(set) lazy var playback = connected(PlaybackObserver(player: self))
+    /// The controller of the player.
+    @MainActor public private(set) lazy var playback = connected(PlaybackController(player: self))
     private nonisolated let queueReport = QueueReport()
 
     /// Observes the player on a simulated main queue.
-    @MainActor package func observe(on main: any Mailbox) { playback = connected(PlaybackObserver(player: self, main: main)) }
+    @MainActor package func observe(on main: any Mailbox) { playback = connected(PlaybackController(player: self, main: main)) }
 
-    @MainActor private func connected(_ observer: PlaybackObserver) -> PlaybackObserver {
-        queueReport.connect(to: observer.queueChange)
-        return observer
+    @MainActor private func connected(_ controller: PlaybackController) -> PlaybackController {
+        queueReport.connect(to: controller.queueChange)
+        return controller
     }
 
     // The list of a queue player cannot be observed, so its changes are reported. AVFoundation
@@ -41,9 +41,9 @@ public final class CachingQueuePlayer: AVQueuePlayer {
     }
 }
 
-/// Reports changes of a player's list to the observer's mailbox, from any thread.
+/// Reports changes of a player's list to the controller's mailbox, from any thread.
 ///
-/// The observer looks at the whole list, so one look may follow several changes.
+/// The controller looks at the whole list, so one look may follow several changes.
 final class QueueReport: Sendable {
     private let report = Locked<(@Sendable () -> Void)?>(nil)
 
@@ -53,7 +53,7 @@ final class QueueReport: Sendable {
 }
 
 extension MediaCache {
-    /// Returns a player of one resource, with an observer.
+    /// Returns a player of one resource, with a controller.
     ///
     /// ```swift
     /// let player = cache.player(for: url)
@@ -61,17 +61,17 @@ extension MediaCache {
     /// ```
     ///
     /// The player is a plain `AVPlayer`: at the end of the item it pauses on the last frame. It
-    /// keeps its observer (`playbackObserver`). The audio session, interruptions and remote
+    /// keeps its controller (`playbackController`). The audio session, interruptions and remote
     /// commands stay with the app. The parameters are those of `asset(for:)`.
     @MainActor public func player(
-        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: Any]? = nil
+        for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: any Sendable]? = nil
     ) -> AVPlayer {
         let player = AVPlayer(playerItem: playerItem(for: url, key: key, headers: headers, options: options))
-        objc_setAssociatedObject(player, ObserverAttachment.pointer, PlaybackObserver(player: player), .OBJC_ASSOCIATION_RETAIN)
+        Attachment.keep(PlaybackController(player: player), by: player)
         return player
     }
 
-    /// Returns a queue player with an observer. Later items yield to the one that plays, and items
+    /// Returns a queue player with a controller. Later items yield to the one that plays, and items
     /// that left the queue stop loading.
     ///
     /// ```swift
@@ -86,17 +86,11 @@ extension MediaCache {
 }
 
 extension AVPlayer {
-    /// The observer of a player that a cache made (`MediaCache.player(for:)`,
+    /// The controller of a player that a cache made (`MediaCache.player(for:)`,
     /// `MediaCache.queuePlayer(items:)`), or nil for another player.
-    @MainActor public var playbackObserver: PlaybackObserver? {
+    @MainActor public var playbackController: PlaybackController? {
         if let queue = self as? CachingQueuePlayer { return queue.playback }
-        return objc_getAssociatedObject(self, ObserverAttachment.pointer) as? PlaybackObserver
+        return Attachment.of(self) as? PlaybackController
     }
-}
-
-/// The key of a player's observer among its associated objects.
-private final class ObserverAttachment: Sendable {
-    private static let object = ObserverAttachment()
-    static var pointer: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()) }
 }
 #endif

@@ -7,8 +7,9 @@ import SpoolSystem
 @MainActor final class ItemSwapper {
     private let main: any Mailbox
     private let replaced: @MainActor (_ old: AVPlayerItem, _ new: AVPlayerItem) -> Void
-    /// The item that a receiver plays, and the asset that it stands for.
-    private var handedOver: (item: AVPlayerItem, asset: CachingAVURLAsset)?
+    /// The item that a receiver plays, the asset that it stands for, and whether the route of the
+    /// sound alone names the receiver.
+    private var handedOver: (item: AVPlayerItem, asset: CachingAVURLAsset, isByRoute: Bool)?
 
     /// - Parameters:
     ///   - main: The mailbox of the main queue.
@@ -26,16 +27,26 @@ import SpoolSystem
     /// Replaces the item by one with a URL that a receiver can fetch, because a receiver reaches
     /// neither the loader nor this device's loopback. Puts an item of the cache back when the
     /// receiver is gone.
-    func followReceiver(_ player: AVPlayer, _ item: AVPlayerItem, _ externalPlayback: ExternalPlaybackRoute?) {
+    ///
+    /// A receiver may fail an item of the cache before the player reports external playback. Then
+    /// the route of the sound tells.
+    ///
+    /// - Parameter rate: The rate at which the user wanted to play an item that failed.
+    func followReceiver(
+        _ player: AVPlayer, _ item: AVPlayerItem, _ externalPlayback: ExternalPlaybackRoute?, hasAirPlayRoute: @MainActor () -> Bool,
+        rate: Float
+    ) {
         let route = (item.asset as? CachingAVURLAsset)?.route
-        if Self.isOnReceiver(player) {
+        let isOnReceiver = Self.isOnReceiver(player)
+        let isByRoute = !isOnReceiver && (item.status == .failed || handedOver?.isByRoute == true) && hasAirPlayRoute()
+        if isOnReceiver || isByRoute {
             guard let externalPlayback, route == .cache || (route == .loopback && handedOver?.item !== item),
-                let asset = item.cachedAsset, let plain = asset.sources?.external(externalPlayback)
+                let asset = item.cachedAsset, let sources = asset.sources, isOnReceiver || sources.original.asPlainAsset
             else { return }
-            let new = AVPlayerItem(asset: plain)
-            handedOver = (new, asset)
-            replace(item, with: new, in: player)
-        } else if let (handed, asset) = handedOver {
+            let new = AVPlayerItem(asset: sources.external(externalPlayback))
+            handedOver = (new, asset, isByRoute)
+            replace(item, with: new, in: player, rate: isByRoute ? rate : nil)
+        } else if let (handed, asset, _) = handedOver {
             handedOver = nil
             guard handed === item, let cached = asset.sources?.again() else { return }
             replace(item, with: AVPlayerItem(asset: cached), in: player)
@@ -52,9 +63,11 @@ import SpoolSystem
     }
 
     /// Replaces an item that failed. An item never leaves that state.
-    func createAgain(_ player: AVPlayer) {
+    ///
+    /// - Parameter rate: The rate, or nil for that of the player.
+    func createAgain(_ player: AVPlayer, rate: Float? = nil) {
         guard let item = player.currentItem, let cached = item.cachedAsset?.sources?.again() else { return }
-        replace(item, with: AVPlayerItem(asset: cached), in: player)
+        replace(item, with: AVPlayerItem(asset: cached), in: player, rate: rate)
     }
 
     /// Puts an item in the place of another one, with its position, its settings and its tracks.

@@ -13,7 +13,7 @@ public enum PlaybackState: Equatable, Sendable {
     case paused
     /// The player should play, but waits for this reason.
     case waiting(AVPlayer.WaitingReason?)
-    /// The player ran out of bytes while it played. `PlaybackObserver` resumes it when there are
+    /// The player ran out of bytes while it played. `PlaybackController` resumes it when there are
     /// more.
     case stalled
     /// The player cannot go on.

@@ -1,6 +1,7 @@
 #if !os(watchOS)
 import AVFoundation
 import Spool
+import SpoolCore
 
 /// Moves a preload window along the queue of a player.
 ///
@@ -32,9 +33,18 @@ import Spool
 }
 
 extension CachingAVURLAsset {
-    /// The asset's media as an item of a preload window.
+    /// The asset's media as an item of a preload window, with the fields, cookies and networks of
+    /// the asset. Nil for media that no cache stores.
     fileprivate var windowItem: PreloadWindow.Item? {
-        key.map { PreloadWindow.Item(url: originalURL.absoluteString, key: $0) }
+        guard let sources else { return nil }
+        do throws(CacheError) {
+            let (key, read) = try sources.factory.reading(sources.url, key, sources.headers, sources.options)
+            var item = PreloadWindow.Item(url: originalURL.absoluteString, key: key, requestFields: read.requestFields)
+            item.request.access = read.access
+            return item
+        } catch {
+            return nil
+        }
     }
 }
 #endif

@@ -31,7 +31,7 @@ import SpoolSystem
     /// Whether a player goes on after a stall.
     var resumes = true
     /// The part that handles stalls. A change takes effect at once.
-    var handling = StallHandling.observer {
+    var handling = StallHandling.controller {
         didSet { if handling != oldValue { begin() } }
     }
     /// Called after a decision that no other event of the player follows.
@@ -70,7 +70,7 @@ import SpoolSystem
         player.automaticallyWaitsToMinimizeStalling = isHandled ? false : waitsByDefault
     }
 
-    private var isHandled: Bool { handling == .observer && AssetLoader.of(item) != nil }
+    private var isHandled: Bool { handling == .controller && AssetLoader.of(item) != nil }
 
     /// Notes the reason of a new rate, on any thread, and returns whether it is a request.
     nonisolated var noteRequest: @Sendable (_ reason: String?) -> Bool {
@@ -83,10 +83,7 @@ import SpoolSystem
 
     /// Looks at the rate of the player.
     func rateChanged() {
-        let cause: StallRecovery.Cause = isRequested.withLock { isRequested in
-            defer { isRequested = false }
-            return isRequested ? .request : .unknown
-        }
+        let cause: StallRecovery.Cause = isRequested.withLock { exchange(&$0, with: false) ? .request : .unknown }
         guard let player else { return }
         if cause == .request { wantedRate = player.rate }
         if let item, item === player.currentItem, isHandled { perform(recovery.rateChanged(to: player.rate, cause)) }

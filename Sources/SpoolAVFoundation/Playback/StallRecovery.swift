@@ -1,4 +1,4 @@
-/// Decides what an observer does with a player whose item ran out of bytes.
+/// Decides what a controller does with a player whose item ran out of bytes.
 ///
 /// A player that does not wait by itself stops at an empty buffer: its rate becomes 0, as after a
 /// pause. Only AVFoundation's notification of a stall distinguishes the two, so a stop without it
@@ -31,7 +31,7 @@ package struct StallRecovery: Hashable, Sendable {
         case unknown
     }
 
-    /// An action for the observer.
+    /// An action for the controller.
     package enum Action: Hashable, Sendable {
         /// Let the player wait by itself, and set this rate.
         case wait(rate: Float)

@@ -44,10 +44,7 @@ private final class HeadWatch: NSObject, URLSessionDataDelegate, Sendable {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) { end(false) }
 
     private func end(_ isThere: Bool) {
-        let report = report.withLock { report in
-            defer { report = nil }
-            return report
-        }
+        let report = report.withLock { $0.take() }
         report?(isThere)
     }
 }

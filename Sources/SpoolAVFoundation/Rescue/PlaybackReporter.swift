@@ -82,10 +82,7 @@ package final class PlaybackReporter: Sendable {
 
     /// Ends the report of the item.
     func finish() {
-        let (last, followers) = state.withLock { state in
-            defer { state.item = nil }
-            return (state.item, state.followers)
-        }
+        let (last, followers) = state.withLock { ($0.item.take(), $0.followers) }
         guard var last else { return }
         last.meter.became(.paused, now: last.time.now)
         last.meter.write(to: &last.report)
@@ -118,7 +115,7 @@ extension PlaybackReport {
     }
 }
 
-extension PlaybackObserver {
+extension PlaybackController {
     /// A stream of one report for each item, at its end or when the player has another one, plain
     /// items included. A slow consumer gets the newest 64.
     public var reports: AsyncStream<PlaybackReport> { reporter.stream() }

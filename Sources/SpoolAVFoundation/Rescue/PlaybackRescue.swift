@@ -171,13 +171,13 @@ extension DoorState {
     /// the cache until the process ends.
     func originalEnded(isPlaying: Bool, of key: ResourceKey?, in cache: MediaCache) {
         guard isPlaying else { return breaker.withLock { $0.originalFailed() } }
-        if let key { remember(.rescued, for: key) }
+        if let key { resources.remember(.rescued, for: key) }
         guard breaker.withLock({ $0.originalPlayed() }) else { return }
         cache.bypass.change("originals played where items of the cache had failed") { $0.insert(.rescues) }
     }
 }
 
-extension PlaybackObserver {
+extension PlaybackController {
     /// Replaces an item of the cache that failed, or does not move, by its original.
     func followRescue(_ player: AVPlayer, _ item: AVPlayerItem) {
         guard rescuesItems else { return }

@@ -1,6 +1,7 @@
 #if !os(watchOS)
 import AVFoundation
 import Spool
+import SpoolCore
 import SpoolSystem
 
 /// The delegate of one asset's resource loader, which AVFoundation calls.
@@ -38,20 +39,11 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
         mailbox.post { [core] in core.end() }
     }
 
-    /// Makes this object the delegate of the asset's resource loader, which then keeps it alive.
-    func attach(to asset: AVURLAsset) {
-        asset.resourceLoader.setDelegate(self, queue: queue.queue)
-        objc_setAssociatedObject(asset.resourceLoader, LoaderAttachment.pointer, self, .OBJC_ASSOCIATION_RETAIN)
-    }
-
     var time: any TimeSource { core.cache.environment.time }
 
     /// Sets the urgency of the asset's bytes, and informs the core of a change.
     func prioritized(_ priority: LoadingPriority) {
-        let isNew = self.priority.withLock { known in
-            defer { known = priority }
-            return known != priority
-        }
+        let isNew = self.priority.withLock { exchange(&$0, with: priority) != priority }
         // A new request ends the parking by itself.
         if isNew || priority == .parked { mailbox.post { [core] in core.prioritized(priority) } }
     }
@@ -109,9 +101,24 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     }
 }
 
-/// The key under which a resource loader holds its delegate.
-final class LoaderAttachment: Sendable {
-    private static let object = LoaderAttachment()
-    static var pointer: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()) }
+extension AVURLAsset {
+    /// Makes an object the delegate of the resource loader, which then keeps it alive.
+    func keep(_ delegate: some AVAssetResourceLoaderDelegate, on queue: DispatchQueue) {
+        resourceLoader.setDelegate(delegate, queue: queue)
+        Attachment.keep(delegate, by: resourceLoader)
+    }
+}
+
+/// An object that another one keeps alive. An object has one at most.
+final class Attachment: Sendable {
+    private static let key = Attachment()
+    private static var pointer: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(key).toOpaque()) }
+
+    static func keep(_ object: AnyObject, by owner: AnyObject) {
+        objc_setAssociatedObject(owner, pointer, object, .OBJC_ASSOCIATION_RETAIN)
+    }
+
+    /// Returns the object that `owner` keeps, or nil.
+    static func of(_ owner: AnyObject) -> Any? { objc_getAssociatedObject(owner, pointer) }
 }
 #endif

@@ -121,7 +121,7 @@ extension LoaderCore {
         }
         if told == nil, let stored = cache.storedNow(of: source.key) { report.begins(with: stored) }
         if !isEnded { stage = .told(version) }
-        if let kind = identifier.flatMap(MediaKind.ofIdentifier) { door.learn(fileExtension: kind.fileExtension, of: source.key) }
+        if let kind = identifier.flatMap(MediaKind.ofIdentifier) { door.resources.learn(fileExtension: kind.fileExtension, of: source.key) }
         // The reader stays until the requests have their readers, so that these join the fetch that
         // it began.
         perform(machine.discovered(length: length, now: now))
@@ -196,7 +196,7 @@ extension LoaderCore {
             // The player already has the content information, so it can no longer be redirected.
             return perform(machine.discoveryFailed(LoadingFailure(reason.error(source.key)), now: now))
         }
-        if isLasting { door.remember(reason, for: source.key) }
+        if isLasting { door.resources.remember(reason, for: source.key) }
         log.fellBack(reason)
         perform(machine.fellBack(reason))
     }

@@ -47,7 +47,7 @@ extension LoaderCore {
         guard let open = readers[feed], !open.rests else { return }
         guard open.isChecked || check(feed, open.reader) else { return }
         machine.prioritized(currentPriority)
-        machine.shared(amongAssets: door.loadingCount)
+        machine.shared(amongAssets: door.use.loadingCount)
         switch machine.turn(of: feed, now: now) {
         case .over: break
         case .rest(let until): rest(feed, until: until)

@@ -12,11 +12,13 @@ import SpoolSystem
 /// is answered, and a cancel takes effect between two pieces. This file contains requests and
 /// actions, `+Discovery` the discovery of the resource, `+Feeds` the reading, and `+Renewal` fresh
 /// URLs.
-final class LoaderCore: LoadingParty, @unchecked Sendable {
+final class LoaderCore: @unchecked Sendable {
     // Safe to share: apart from constants, only jobs of `mailbox` use the properties, one at a
     // time.
     let cache: MediaCache
     var source: LoaderSource
+    /// The key of the resource. Safe to read on any thread.
+    let key: ResourceKey
     let door: DoorState
     let mailbox: any Mailbox
     let report: LoaderReport
@@ -47,6 +49,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
     ) {
         self.cache = cache
         self.source = source
+        key = source.key
         self.door = door
         self.mailbox = mailbox
         self.report = report
@@ -87,11 +90,11 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         source.notePlayer(request.request)
         if case .new = stage {
             stage = .asked
-            door.assetBegan()
+            door.use.assetBegan()
         }
         log.trace("asks \(ask)")
         // An asset whose first request comes while the store is suspended waits like the others.
-        if door.isHeld { hold() }
+        if door.use.isHeld { hold() }
         bypass()
         let (id, actions) = machine.requested(ask, now: now)
         requests[id] = request
@@ -121,7 +124,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         renewal.waiting = nil
         perform(machine.end(.released))
         // The body may be complete now.
-        if door.fallback(of: source.key) == .openEnded { door.forgetOpenEndedIfComplete(source.key, in: cache) }
+        if door.resources.fallback(of: source.key) == .openEnded { door.resources.forgetOpenEndedIfComplete(source.key, in: cache) }
     }
 
     func prioritized(_ priority: LoadingPriority) {
@@ -157,12 +160,12 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         perform(machine.triedAgain(now: now))
     }
 
+    /// Retries at once. Callable on any thread, as the methods with such names.
     func tryAgainSoon() {
         mailbox.post { [self] in tryAgain() }
     }
 
-    func loads(_ key: ResourceKey) -> Bool { source.key == key }
-
+    /// Releases every reader, and calls `done`.
     func holdSoon(_ done: @escaping @Sendable () -> Void) {
         mailbox.post { [self] in
             hold()
@@ -170,17 +173,18 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         }
     }
 
+    /// Sends the player to the original, if it has no information and the cache is bypassed.
     func bypassSoon() {
         mailbox.post { [self] in bypass() }
     }
 
-    /// Sends a player without information to the original, if the cache is bypassed.
     private func bypass() {
         guard machine.phase == .unknown || machine.phase == .discovering, source.original.afterRedirect, cache.bypass.isOn(for: source.key)
         else { return }
         fallBack(.bypassed, isLasting: false)
     }
 
+    /// Goes on after `holdSoon`.
     func releaseSoon() {
         mailbox.post { [self] in release() }
     }
@@ -195,7 +199,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
 
     /// Goes on after `hold`, unless the process is about to be suspended again.
     private func release() {
-        guard isHeld, !door.isHeld else { return }
+        guard isHeld, !door.use.isHeld else { return }
         isHeld = false
         machine.timeStoodStill(until: now)
         perform(machine.released(now: now))
@@ -208,7 +212,7 @@ final class LoaderCore: LoadingParty, @unchecked Sendable {
         assert(machine.violations.isEmpty, "loader of \(source.key): \(machine.violations.joined(separator: "; "))")
         if machine.requests.isEmpty { door.note(self, isHungry: false) }
         // An asset that is gone is released even if it had open requests.
-        door.note(self, isLoading: !machine.requests.isEmpty && !isEnded)
+        door.use.note(self, isLoading: !machine.requests.isEmpty && !isEnded)
         armTimer()
     }
 

@@ -25,10 +25,7 @@ package final class LoaderReport: Sendable {
 
     /// Asks for the duration of the media, once.
     func wantsDuration() {
-        let ask = duration.withLock { duration -> (@Sendable () -> Void)? in
-            defer { duration.isWanted = true }
-            return duration.isWanted ? nil : duration.ask
-        }
+        let ask = duration.withLock { exchange(&$0.isWanted, with: true) ? nil : $0.ask }
         ask?()
     }
 

@@ -25,27 +25,27 @@ package struct StoredTypes {
     /// Adds the extensions of stored resources whose URLs have none of their own.
     ///
     /// It begins after a pause, so that the index is free for the first play of a launch.
-    package func read(into door: DoorState) {
-        _ = cache.environment.time.after(Self.pause, on: cache.environment.indexLane) { [weak door] in
-            if let door { read(page: 0, after: nil, into: door) }
+    package func read(into resources: KnownResources) {
+        _ = cache.environment.time.after(Self.pause, on: cache.environment.indexLane) { [weak resources] in
+            if let resources { read(page: 0, after: nil, into: resources) }
         }
     }
 
-    private func read(page: Int, after key: ResourceKey?, into door: DoorState) {
+    private func read(page: Int, after key: ResourceKey?, into resources: KnownResources) {
         guard page < Self.maxPages else { return }
-        cache.list(after: key, limit: Self.pageCount) { [weak door] result in
-            guard case .success(let found) = result, let door else { return }
-            for status in found { learn(status, door) }
-            if let last = found.last, found.count == Self.pageCount { read(page: page + 1, after: last.key, into: door) }
+        cache.list(after: key, limit: Self.pageCount) { [weak resources] result in
+            guard case .success(let found) = result, let resources else { return }
+            for status in found { learn(status, resources) }
+            if let last = found.last, found.count == Self.pageCount { read(page: page + 1, after: last.key, into: resources) }
         }
     }
 
-    private func learn(_ status: ResourceStatus, _ door: DoorState) {
-        guard MediaKind.ofFileExtension(pathExtension(url: status.url)) == nil, door.fileExtension(of: status.key) == nil,
+    private func learn(_ status: ResourceStatus, _ resources: KnownResources) {
+        guard MediaKind.ofFileExtension(pathExtension(url: status.url)) == nil, resources.fileExtension(of: status.key) == nil,
             let essence = status.representation.contentType.flatMap({ MediaType($0)?.essence }),
             let kind = MediaKind.ofMediaType(essence), !kind.isPlaylist
         else { return }
-        door.learn(fileExtension: kind.fileExtension, of: status.key)
+        resources.learn(fileExtension: kind.fileExtension, of: status.key)
     }
 }
 #endif

@@ -1,4 +1,5 @@
 import SpoolCore
+package import SpoolJSON
 
 /// The way in which the store of another cache is taken over.
 public struct AdoptionOptions: Sendable {
@@ -71,6 +72,8 @@ public struct AdoptionReport: Hashable, Sendable {
     public var format: Format
     /// The resources, in the order of the store.
     public var entries: [Entry] = []
+    /// The number of entries that a server has left out of its answer.
+    package var omittedCount: Int64 = 0
 
     /// The number of resources that were taken.
     public var takenCount: Int { entries.reduce(0) { if case .taken = $1.outcome { $0 + 1 } else { $0 } } }
@@ -90,56 +93,57 @@ public struct AdoptionProgress: Hashable, Sendable {
     public var totalBytes: Int64
 }
 
-// MARK: Between processes
+// MARK: JSON
 
 extension AdoptionReport {
-    /// The report as lines with tabs, for the command that asked a running server.
+    /// The report as members of a JSON object, for programs and for the command that asked a server.
     ///
-    /// - Parameter limit: The most entries.
-    package func lines(limit: Int) -> String {
-        ([format.rawValue] + entries.prefix(limit).map(\.line)).joined(separator: "\n")
+    /// - Parameter limitBytes: The most bytes of the entries. Entries beyond it are only counted.
+    package func members(limitBytes: Int = .max) -> [(String, JSON)] {
+        var listed: [JSON] = [], room = limitBytes
+        for entry in entries.lazy.map(\.json) {
+            room -= entry.text.utf8.count
+            guard room >= 0 else { break }
+            listed.append(entry)
+        }
+        return [
+            ("format", .string(format.rawValue)), ("taken", .integer(Int64(takenCount))), ("bytes", .integer(takenBytes)),
+            ("failed", .integer(Int64(failedCount))), ("count", .integer(Int64(entries.count).addingSaturated(omittedCount))),
+            ("entries", .array(listed)),
+        ]
     }
 
-    /// Reads a report from its lines, or returns nil if they are none.
-    package init?(lines: String) {
-        let lines = lines.split(separator: "\n" as Character, omittingEmptySubsequences: false)
-        guard let first = lines.first, let format = Format(rawValue: String(first)) else { return nil }
+    /// Reads a report, or returns nil for an answer of another version.
+    package init?(_ json: JSON) {
+        guard let format = (json["format"]?.string).flatMap(Format.init(rawValue:)), let count = json["count"]?.integer,
+            let listed = json["entries"]?.elements
+        else { return nil }
         self.format = format
-        for line in lines.dropFirst() {
-            guard let entry = Entry(line: line) else { return nil }
-            entries.append(entry)
-        }
+        entries = listed.compactMap(Entry.init)
+        guard entries.count == listed.count else { return nil }
+        omittedCount = max(0, count.subtractingSaturated(Int64(entries.count)))
     }
 }
 
 extension AdoptionReport.Entry {
-    fileprivate var line: String {
-        let (verb, bytes, length, reason) =
+    fileprivate var json: JSON {
+        let members: [(String, JSON)] =
             switch outcome {
-            case .taken(let bytes, let length): ("taken", bytes, length, "")
-            case .leftOut(let reason): ("left", Int64(0), Int64(0), reason)
-            case .failed(let reason): ("failed", Int64(0), Int64(0), reason)
+            case .taken(let bytes, let length): [("outcome", .string("taken")), ("bytes", .integer(bytes)), ("length", .integer(length))]
+            case .leftOut(let reason): [("outcome", .string("left")), ("reason", .string(reason))]
+            case .failed(let reason): [("outcome", .string("failed")), ("reason", .string(reason))]
             }
-        return [verb, String(bytes), String(length), name, url ?? "", reason].map(\.withoutBreaks).joined(separator: "\t")
+        return .object([("name", .string(name)), ("url", JSON(url))] + members)
     }
 
-    fileprivate init?(line: Substring) {
-        let fields = line.split(separator: "\t" as Character, omittingEmptySubsequences: false).map(String.init)
-        guard fields.count == 6, let bytes = Int64(fields[1]), let length = Int64(fields[2]) else { return nil }
-        name = fields[3]
-        url = fields[4].isEmpty ? nil : fields[4]
-        switch fields[0] {
-        case "taken": outcome = .taken(bytes: bytes, length: length)
-        case "left": outcome = .leftOut(fields[5])
-        case "failed": outcome = .failed(fields[5])
+    fileprivate init?(_ json: JSON) {
+        guard let name = json["name"]?.string else { return nil }
+        (self.name, url) = (name, json["url"]?.string)
+        switch (json["outcome"]?.string, json["bytes"]?.integer, json["length"]?.integer, json["reason"]?.string) {
+        case ("taken", let bytes?, let length?, nil): outcome = .taken(bytes: bytes, length: length)
+        case ("left", nil, nil, let reason?): outcome = .leftOut(reason)
+        case ("failed", nil, nil, let reason?): outcome = .failed(reason)
         default: return nil
         }
-    }
-}
-
-extension String {
-    /// The text with spaces in place of control characters.
-    fileprivate var withoutBreaks: String {
-        String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
     }
 }

@@ -55,7 +55,7 @@ struct ForeignDirectory {
         let map = try map(mappingFile)
         var store: ForeignStore
         if let indexed = try indexed(map) { store = indexed } else { store = try named(map) }
-        for link in links { store.refusals.append(ForeignRefusal(name: link, "it is a link or a special file, which is not followed")) }
+        store.refusals += links.map { ForeignRefusal(name: $0, reason: "it is a link or a special file, which is not followed") }
         return store
     }
 
@@ -110,7 +110,7 @@ struct ForeignDirectory {
         var store = map.store(files: files)
         let taken = Set(map.entries.map(\.path))
         for path in files.keys.sorted() where !taken.contains(path) && path != AdoptionMap.fileName {
-            store.refusals.append(ForeignRefusal(name: path, "the mapping file does not name it"))
+            store.refusals.append(ForeignRefusal(name: path, reason: "the mapping file does not name it"))
         }
         return store
     }

@@ -17,6 +17,6 @@ extension MediaCache {
         _ directory: String, options: AdoptionOptions = AdoptionOptions(),
         progress: @escaping @Sendable (AdoptionProgress) -> Void = { _ in }
     ) async throws(CacheError) -> AdoptionReport {
-        try await TransferCancellation.run { Adoption(self, directory, options, $0, progress, $1).start() }
+        try await Adoption(self, directory, options, progress).run()
     }
 }

@@ -1,86 +1,62 @@
 import SpoolCore
+import SpoolDASH
 
 /// A reader of property lists in XML, the other format of `NSKeyedArchiver`.
 ///
-/// It reads the elements of property lists and the five named entities. A document type with
-/// declarations of its own is refused, so no entity expands.
+/// It reads the elements of property lists. `XMLScanner` reads the document, and knows the five
+/// named entities alone, so no entity of a document type expands.
 struct XMLPropertyList {
-    private let bytes: [UInt8]
+    private let document: XMLDocument
     private let limits: AdoptionLimits
-    private var offset = 0
     private var values: [ArchiveTable.Value] = []
 
     /// Reads a property list.
     ///
     /// - Throws: `ParseError` for bytes that are no such list, or beyond the limits.
     static func table(_ bytes: [UInt8], limits: AdoptionLimits) throws(ParseError) -> ArchiveTable {
-        var list = XMLPropertyList(bytes: bytes, limits: limits)
-        guard try list.tag() == Tag(name: "plist") else { throw list.failure("the element plist") }
-        let root = try list.value(list.tag(), depth: 1)
-        guard try list.tag() == Tag(name: "plist", isEnd: true) else { throw list.failure("the end of the element plist") }
+        var scanner = XMLScanner(bytes, limits: XMLLimits(of: limits))
+        try scanner.scanToFirstElement()
+        try scanner.scanToEnd()
+        var list = XMLPropertyList(document: scanner.document, limits: limits)
+        var values = list.document.children(of: 0)
+        guard list.document.name(0) == "plist", let value = values.next(), values.next() == nil else {
+            throw list.failure("a property list with one value", at: 0)
+        }
+        let root = try list.value(value)
         return try ArchiveTable(list.values, root: root, depth: limits.depth)
     }
 
-    private init(bytes: [UInt8], limits: AdoptionLimits) {
-        self.bytes = bytes
-        self.limits = limits
-    }
-
-    private struct Tag: Equatable {
-        var name: String
-        var isEnd = false
-        var isEmpty = false
-    }
-
-    // MARK: Values
-
-    private mutating func value(_ tag: Tag, depth: Int) throws(ParseError) -> Int {
-        guard depth < limits.depth else { throw failure("at most \(limits.depth) levels of values") }
-        guard !tag.isEnd else { throw failure("a value") }
-        switch tag.name {
-        case "true": return try append(.bool(true), endOf: tag)
-        case "false": return try append(.bool(false), endOf: tag)
-        case "string": return try append(.text(text(of: tag)))
+    /// Enters an element and those inside. The scanner has bounded their nesting.
+    private mutating func value(_ element: Int) throws(ParseError) -> Int {
+        let value: ArchiveTable.Value
+        switch document.name(element) {
+        case "true": value = .bool(true)
+        case "false": value = .bool(false)
+        case "string": value = .text(try text(of: element))
         case "integer":
-            guard let number = Int64(try text(of: tag)) else { throw failure("an integer") }
-            return try append(.integer(number))
-        case "real": return try append(.real(Double(try text(of: tag)) ?? .nan))
-        case "date", "data":
-            _ = try text(of: tag)
-            return try append(.other)
-        case "array": return try append(.array(elements(of: tag, depth)))
-        case "dict": return try append(dictionary(tag, depth))
-        default: throw failure("an element of a property list")
+            guard let number = Int64(try text(of: element)) else { throw failure("an integer", at: element) }
+            value = .integer(number)
+        case "real": value = .real(Double(try text(of: element)) ?? .nan)
+        case "date", "data": value = .other
+        case "array":
+            var elements: [Int] = []
+            for child in document.children(of: element) { elements.append(try self.value(child)) }
+            value = .array(elements)
+        case "dict": value = try dictionary(element)
+        default: throw failure("an element of a property list", at: element)
         }
-    }
-
-    private mutating func append(_ value: ArchiveTable.Value, endOf tag: Tag? = nil) throws(ParseError) -> Int {
-        if let tag, !tag.isEmpty { try end(of: tag) }
-        guard values.count < limits.values else { throw failure("at most \(limits.values) values") }
+        guard values.count < limits.values else { throw failure("at most \(limits.values) values", at: element) }
         values.append(value)
         return values.count - 1
     }
 
-    private mutating func elements(of tag: Tag, _ depth: Int) throws(ParseError) -> [Int] {
-        var elements: [Int] = []
-        guard !tag.isEmpty else { return elements }
-        while true {
-            let next = try self.tag()
-            if next == Tag(name: tag.name, isEnd: true) { return elements }
-            elements.append(try value(next, depth: depth + 1))
-        }
-    }
-
     /// Reads a dictionary. The archiver writes its references as dictionaries with one member.
-    private mutating func dictionary(_ tag: Tag, _ depth: Int) throws(ParseError) -> ArchiveTable.Value {
+    private mutating func dictionary(_ element: Int) throws(ParseError) -> ArchiveTable.Value {
         var members: [String: Int] = [:]
-        guard !tag.isEmpty else { return .dictionary(members) }
-        while true {
-            let next = try self.tag()
-            if next == Tag(name: tag.name, isEnd: true) { break }
-            guard next.name == "key", !next.isEnd else { throw failure("a key") }
-            let name = try text(of: next)
-            members[name] = try value(self.tag(), depth: depth + 1)
+        var children = document.children(of: element)
+        while let key = children.next() {
+            guard document.name(key) == "key", let child = children.next() else { throw failure("a key and its value", at: key) }
+            members[try text(of: key)] = try value(child)
         }
         if members.count == 1, let number = members["CF$UID"], case .integer(let number) = values[number], let index = Int(exactly: number),
             index >= 0
@@ -90,95 +66,25 @@ struct XMLPropertyList {
         return .dictionary(members)
     }
 
-    // MARK: Text
-
-    /// The text up to the end of the element.
-    private mutating func text(of tag: Tag) throws(ParseError) -> String {
-        guard !tag.isEmpty else { return "" }
-        var text: [UInt8] = []
-        while offset < bytes.count, bytes[offset] != UInt8(ascii: "<") {
-            if bytes[offset] == UInt8(ascii: "&") {
-                text += try entity()
-            } else {
-                text.append(bytes[offset])
-                offset += 1
-            }
-        }
-        try end(of: tag)
-        return String(decoding: text, as: UTF8.self)
+    /// The text inside an element, with its white space.
+    private func text(of element: Int) throws(ParseError) -> String {
+        guard let text = document.verbatimText(of: element) else { throw failure("a text with entities of XML", at: element) }
+        return text
     }
 
-    private mutating func end(of tag: Tag) throws(ParseError) {
-        guard try self.tag() == Tag(name: tag.name, isEnd: true) else { throw failure("the end of the element \(tag.name)") }
+    private func failure(_ expected: String, at element: Int) -> ParseError {
+        ParseError(offset: document.start(of: element), expected: expected)
     }
+}
 
-    /// The longest entity: `&#x10FFFF;`.
-    private static let entityBytes = 10
+extension XMLLimits {
+    /// The shortest element of a property list is `<true/>`.
+    private static let bytesOfTrue = 7
 
-    private mutating func entity() throws(ParseError) -> [UInt8] {
-        let rest = bytes[(offset + 1)...].prefix(Self.entityBytes)
-        guard let semicolon = rest.firstIndex(of: UInt8(ascii: ";")) else { throw failure("an entity") }
-        let name = String(decoding: rest[..<semicolon], as: UTF8.self)
-        let scalar: Unicode.Scalar?
-        switch name {
-        case "lt": scalar = "<"
-        case "gt": scalar = ">"
-        case "amp": scalar = "&"
-        case "quot": scalar = "\""
-        case "apos": scalar = "'"
-        case _ where name.hasPrefix("#x"): scalar = UInt32(name.dropFirst(2), radix: 16).flatMap(Unicode.Scalar.init)
-        case _ where name.hasPrefix("#"): scalar = UInt32(name.dropFirst()).flatMap(Unicode.Scalar.init)
-        default: scalar = nil
-        }
-        guard let scalar else { throw failure("an entity of XML") }
-        offset = semicolon + 1
-        return Array(String(scalar).utf8)
+    /// The bounds of a property list, which is one level itself. A member of a dictionary is two
+    /// elements, a key and a value.
+    fileprivate init(of limits: AdoptionLimits) {
+        self.init()
+        (maxDepth, maxElements, leastElementBytes) = (limits.depth, 2 * limits.values, Self.bytesOfTrue)
     }
-
-    // MARK: Markup
-
-    /// The next tag. Skips text, comments, instructions and a document type without declarations.
-    private mutating func tag() throws(ParseError) -> Tag {
-        while true {
-            guard let open = bytes[offset...].firstIndex(of: UInt8(ascii: "<")) else { throw failure("a tag") }
-            offset = open
-            if bytes[open...].starts(with: Array("<!--".utf8)) {
-                try skip(past: "-->")
-            } else if bytes[open...].starts(with: Array("<?".utf8)) {
-                try skip(past: "?>")
-            } else if bytes[open...].starts(with: Array("<!DOCTYPE".utf8)) {
-                try skip(past: ">")
-                if bytes[open..<offset].contains(UInt8(ascii: "[")) { throw failure("a document type without declarations") }
-            } else {
-                return try element()
-            }
-        }
-    }
-
-    private mutating func element() throws(ParseError) -> Tag {
-        let open = offset
-        try skip(past: ">")
-        var inside = bytes[(open + 1)..<(offset - 1)]
-        let isEnd = inside.first == UInt8(ascii: "/"), isEmpty = inside.last == UInt8(ascii: "/")
-        if isEnd { inside = inside.dropFirst() }
-        if isEmpty { inside = inside.dropLast() }
-        // A property list needs no attributes.
-        let name = inside.prefix { $0 > UInt8(ascii: " ") }
-        guard !name.isEmpty, !(isEnd && isEmpty) else { throw failure("a tag") }
-        return Tag(name: String(decoding: name, as: UTF8.self), isEnd: isEnd, isEmpty: isEmpty)
-    }
-
-    private mutating func skip(past mark: String) throws(ParseError) {
-        let mark = Array(mark.utf8)
-        while offset <= bytes.count - mark.count {
-            if bytes[offset...].starts(with: mark) {
-                offset += mark.count
-                return
-            }
-            offset += 1
-        }
-        throw failure(String(decoding: mark, as: UTF8.self))
-    }
-
-    private func failure(_ expected: String) -> ParseError { ParseError(offset: offset, expected: expected) }
 }

@@ -86,12 +86,12 @@ package struct AdoptionMap: Sendable {
 
     private func resource(_ entry: Entry, _ files: [String: Int64]) throws(ForeignRefusal) -> ForeignResource {
         guard let bytes = files[entry.path] else {
-            throw ForeignRefusal(name: entry.path, url: entry.url, "the file is missing", isDamaged: true)
+            throw ForeignRefusal(name: entry.path, url: entry.url, reason: "the file is missing", isDamaged: true)
         }
         let length = entry.length ?? bytes
         guard bytes <= length else {
             throw ForeignRefusal(
-                name: entry.path, url: entry.url, "the file has \(bytes) bytes, more than the length of \(length)", isDamaged: true)
+                name: entry.path, url: entry.url, reason: "the file has \(bytes) bytes, more than the length of \(length)", isDamaged: true)
         }
         var resource = ForeignResource(
             name: entry.path, url: entry.url, length: length, contentType: entry.contentType, validator: entry.validator)

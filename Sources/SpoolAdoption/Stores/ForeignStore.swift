@@ -1,17 +1,8 @@
+package import Spool
 package import SpoolCore
 
 /// The stored parts of one resource in another cache.
 package struct ForeignResource: Hashable, Sendable {
-    /// A range of the resource, and its place in a file.
-    package struct Part: Hashable, Sendable {
-        /// The path of the file below the directory.
-        package var path: String
-        /// The offset in the file.
-        package var offset: Int64
-        /// The bytes of the resource.
-        package var range: ByteRange
-    }
-
     /// The entry in the index or the path of the file, for reports.
     package var name: String
     /// The URL, as the index has it.
@@ -23,10 +14,10 @@ package struct ForeignResource: Hashable, Sendable {
     /// The validator, if the index has one.
     package var validator = Validator.none
     /// The stored parts in ascending order. They do not overlap.
-    package var parts: [Part] = []
+    package var parts: [ImportSource.Part] = []
     /// The bytes of further files that the parts have, too; at most one twin for each file. A
     /// resource is of one version only if they are equal to those of the parts.
-    package var twins: [Part] = []
+    package var twins: [ImportSource.Part] = []
 
     /// The number of stored bytes.
     package var bytes: Int64 { parts.lazy.map(\.range.count).saturatedSum }
@@ -43,14 +34,7 @@ package struct ForeignRefusal: Hashable, Sendable {
     /// The reason, as the end of a sentence.
     package var reason: String
     /// Whether the entry contradicts itself or its files.
-    package var isDamaged: Bool
-
-    package init(name: String, url: String? = nil, _ reason: String, isDamaged: Bool = false) {
-        self.name = name
-        self.url = url
-        self.reason = reason
-        self.isDamaged = isDamaged
-    }
+    package var isDamaged = false
 }
 
 /// The contents of the directory of another cache.
@@ -72,7 +56,7 @@ package struct ForeignStore: Hashable, Sendable {
 
 extension ForeignRefusal: Error {}
 
-extension ForeignResource.Part {
+extension ImportSource.Part {
     /// The bytes of this part that are in `range`, which lies inside of the part.
     package func part(_ range: ByteRange) -> Self {
         Self(path: path, offset: offset.addingSaturated(range.lowerBound.subtractingSaturated(self.range.lowerBound)), range: range)
@@ -86,7 +70,7 @@ extension ForeignResource {
     /// - Complexity: O(1). The parts that a twin is compared with are found when it is read.
     mutating func add(path: String, fileOffset: Int64 = 0, _ range: ByteRange) {
         let covered = parts.last?.range.upperBound ?? 0
-        let file = Part(path: path, offset: fileOffset, range: range)
+        let file = ImportSource.Part(path: path, offset: fileOffset, range: range)
         if let twin = ByteRange(range.lowerBound, min(covered, range.upperBound)) { twins += [file.part(twin)] }
         if let new = ByteRange(max(covered, range.lowerBound), range.upperBound) { parts += [file.part(new)] }
     }
@@ -94,7 +78,7 @@ extension ForeignResource {
     /// The parts of the resource that have bytes of `range`, cut to it.
     ///
     /// - Complexity: O(log *n* + *m*), *m* being the number of those parts.
-    package func parts(in range: ByteRange) -> [Part] {
+    package func parts(in range: ByteRange) -> [ImportSource.Part] {
         var (low, high) = (0, parts.count)
         while low < high {
             let middle = (low + high) / 2
@@ -141,9 +125,9 @@ struct SparseIndex {
     ///
     /// - Parameter files: The sizes of all files by their paths.
     func resource(_ files: [String: Int64], _ limits: AdoptionLimits) throws(ForeignRefusal) -> ForeignResource {
-        guard let url, url.utf8.count <= limits.urlBytes else { throw ForeignRefusal(name: path, unnamed) }
+        guard let url, url.utf8.count <= limits.urlBytes else { throw ForeignRefusal(name: path, reason: unnamed) }
         func refusal(_ reason: String, isDamaged: Bool = true) -> ForeignRefusal {
-            ForeignRefusal(name: path, url: url, reason, isDamaged: isDamaged)
+            ForeignRefusal(name: path, url: url, reason: reason, isDamaged: isDamaged)
         }
         guard let fileBytes = files[file] else { throw refusal("its file is missing") }
         guard let length, length > 0 else { throw refusal("its length is not known", isDamaged: false) }

@@ -33,7 +33,7 @@ package enum GSPlayerStore {
             var bounds = JSONLimits()
             (bounds.depth, bounds.values) = (limits.depth, limits.values)
             index = try JSON(bytes, limits: bounds)
-        } catch { throw ForeignRefusal(name: path, "its index is damaged: \(error)", isDamaged: true) }
+        } catch { throw ForeignRefusal(name: path, reason: "its index is damaged: \(error)", isDamaged: true) }
         let data = String(path.dropLast(indexExtension.count))
         let ranges: [(location: Int64, length: Int64)?]? =
             if case .array(let elements)? = index["fragments"] { elements.map(range) } else { nil }

@@ -46,22 +46,22 @@ package enum KTVHTTPCacheStore {
     ) throws(ForeignRefusal) -> ForeignResource {
         func text(_ name: String) -> String? { archive.member(name, of: unit).flatMap(archive.text) }
         guard let url = text("URLString"), url.utf8.count <= limits.urlBytes else {
-            throw ForeignRefusal(name: name, "its entry has no URL", isDamaged: true)
+            throw ForeignRefusal(name: name, reason: "its entry has no URL", isDamaged: true)
         }
         let fields = fields(archive.member("responseHeaderFields", of: unit).flatMap(archive.texts) ?? [])
         let type = fields[.contentType]
         if isPlaylist(url: url, contentType: type) {
-            throw ForeignRefusal(name: name, url: url, "it is a playlist, which KTVHTTPCache may have rewritten for its own server")
+            throw ForeignRefusal(name: name, url: url, reason: "it is a playlist, which KTVHTTPCache may have rewritten for its own server")
         }
         guard let length = archive.member("totalContentLength", of: unit).flatMap(archive.integer), length > 0 else {
-            throw ForeignRefusal(name: name, url: url, "its length is not known")
+            throw ForeignRefusal(name: name, url: url, reason: "its length is not known")
         }
         var resource = ForeignResource(name: name, url: url, length: length, contentType: type, validator: Validator(fields: fields))
         let items = archive.member("unitItems", of: unit).flatMap(archive.elements) ?? []
         for item in try storedFiles(of: items, url, name, archive, prefix, files, limits) {
             let (end, isBeyond) = item.offset.addingReportingOverflow(item.bytes)
             guard !isBeyond, item.offset >= 0, end <= length, let range = ByteRange(item.offset, end) else {
-                throw ForeignRefusal(name: name, url: url, "a file of it ends after its last byte, \(length)", isDamaged: true)
+                throw ForeignRefusal(name: name, url: url, reason: "a file of it ends after its last byte, \(length)", isDamaged: true)
             }
             resource.add(path: item.path, range)
         }
@@ -80,17 +80,19 @@ package enum KTVHTTPCacheStore {
         of items: [KeyedArchive.Object], _ url: String, _ name: String, _ archive: KeyedArchive, _ prefix: String,
         _ files: [String: Int64], _ limits: AdoptionLimits
     ) throws(ForeignRefusal) -> [Item] {
-        guard items.count <= limits.parts else { throw ForeignRefusal(name: name, url: url, "it has more than \(limits.parts) parts") }
+        guard items.count <= limits.parts else {
+            throw ForeignRefusal(name: name, url: url, reason: "it has more than \(limits.parts) parts")
+        }
         var found: [Item] = []
         var offsets: [String: Int64] = [:]
         for item in items {
             guard let path = archive.member("relativePath", of: item).flatMap(archive.text), let place = place(path),
                 let offset = archive.member("offset", of: item).flatMap(archive.integer)
-            else { throw ForeignRefusal(name: name, url: url, "an entry of it has no path or no offset", isDamaged: true) }
+            else { throw ForeignRefusal(name: name, url: url, reason: "an entry of it has no path or no offset", isDamaged: true) }
             guard let bytes = files[prefix + place], bytes > 0 else { continue }
             // Each file is one response, so it is read once.
             guard offsets.updateValue(offset, forKey: place) ?? offset == offset else {
-                throw ForeignRefusal(name: name, url: url, "two entries of it have one file", isDamaged: true)
+                throw ForeignRefusal(name: name, url: url, reason: "two entries of it have one file", isDamaged: true)
             }
             found.append(Item(path: prefix + place, offset: offset, bytes: bytes))
         }

@@ -23,7 +23,7 @@ package enum VIMediaCacheStore {
     ) throws(ForeignRefusal) -> ForeignResource {
         let archive: KeyedArchive
         do throws(ParseError) { archive = try KeyedArchive(bytes, limits: limits) } catch {
-            throw ForeignRefusal(name: path, "its index is damaged: \(error)", isDamaged: true)
+            throw ForeignRefusal(name: path, reason: "its index is damaged: \(error)", isDamaged: true)
         }
         let data = String(path.dropLast(indexExtension.count))
         let stored = archive.member("kURLKey", of: archive.root).flatMap(archive.url)

@@ -60,13 +60,7 @@ struct BucketSettings {
     }
 
     private static func isRegion(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"): true
-                default: false
-                }
-            }
+        !text.isEmpty && text.allSatisfy { ("0"..."9").contains($0) || ("a"..."z").contains($0) || $0 == "-" }
     }
 
     private static func signature(_ arguments: Arguments, region: String) throws(UsageError) -> RequestSignature {
@@ -89,12 +83,8 @@ struct BucketSettings {
 
     /// Returns the lines of the file that have a text.
     private static func lines(of path: String, _ arguments: Arguments) throws(UsageError) -> [String] {
-        do throws(Failure) {
-            let text = try SecretFile.read(path, holding: "the keys of the bucket") { String(decoding: $0, as: UTF8.self) }
-            // Neither a key nor a token has a space.
-            return text.split(whereSeparator: \.isNewline).map { $0.filter { $0 != " " && $0 != "\t" } }.filter { !$0.isEmpty }
-        } catch {
-            throw arguments.invalid(keyFile, "can't be read: \(error.message)")
-        }
+        let text = try arguments.text(of: path, keyFile, holding: "the keys of the bucket")
+        // Neither a key nor a token has a space.
+        return text.split(whereSeparator: \.isNewline).map { $0.filter { $0 != " " && $0 != "\t" } }.filter { !$0.isEmpty }
     }
 }

@@ -59,10 +59,13 @@ struct CacheSettings {
     /// The flags of every command on a store.
     static let store = [directory] + EncryptionSettings.all
 
+    /// The flags about fetches.
+    static let fetches = [
+        readAhead, fetchesPerHost, policy, freshness, IdentitySettings.identity, PatienceSettings.patience, certificates, http2,
+    ]
     /// The flags of commands that fetch.
     static let fetching =
-        store + LimitFlags.all + [LimitFlags.maximumResource, readAhead, fetchesPerHost, policy, freshness, IdentitySettings.identity]
-        + HeaderSettings.all + KeySettings.all + [PatienceSettings.patience, certificates, http2] + logging
+        store + LimitFlags.all + [LimitFlags.maximumResource] + fetches + HeaderSettings.all + KeySettings.all + logging
 
     /// Creates the settings from the arguments.
     ///
@@ -72,6 +75,7 @@ struct CacheSettings {
     init(_ arguments: Arguments, level: LogLevel = .info, takesDefaults: Bool = false) throws(UsageError) {
         configuration.storage.directory = arguments[Self.directory] ?? Self.defaultDirectory
         logLevel = try Self.logLevel(arguments, default: level)
+        configuration.network.logsOutages = level < .warning
         logFormat = arguments.has(Self.logJSON) ? .json : .text
         givenLimits = try LimitFlags.given(arguments, isExplicit: true, takesDefaults: takesDefaults)
         ownLimits = try LimitFlags.given(arguments, isExplicit: false, takesDefaults: takesDefaults)
@@ -337,6 +341,21 @@ struct CacheSettings {
         throw Failure(
             "the store at \(directory) can't be changed: a process other than 'spool serve' has it, or its disk is"
                 + " full; stop that process, or free some room", .inputOutput)
+    }
+
+    /// Returns the reason why the bytes of a resource are not stored, from the process that has the
+    /// store. A server that was killed does not answer, so the result is nil.
+    func notStoredBecause(_ key: ResourceKey, in cache: MediaCache) async throws -> String? {
+        guard !cache.store.isWritable else { return try await cache.status(of: key)?.notStoredBecause }
+        guard let reason = try? RunningServer.announced(in: directory())?.notStoredBecause(key) else { return nil }
+        return reason
+    }
+
+    /// Opens the store, and runs `body` with the server that has it, or with nil when this process
+    /// writes the store.
+    func changing<Result>(_ body: (MediaCache, RunningServer?) async throws -> Result) async throws -> Result {
+        let cache = try open()
+        return try await cache.closing { try await body(cache, cache.store.isWritable ? nil : try server()) }
     }
 
     func makeLog() -> StandardErrorLog { StandardErrorLog(level: logLevel, format: logFormat) }

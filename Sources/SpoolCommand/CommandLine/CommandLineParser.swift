@@ -4,9 +4,9 @@
 /// order. `--` ends the flags. Of a repeated flag the last value counts. A value may begin with a
 /// dash only when it is `-` itself or a negative number.
 package struct CommandLineParser {
-    private let syntax: CommandSyntax
     private var rest: ArraySlice<String>
-    private var found = Arguments.Values()
+    private var found: Arguments
+    private var syntax: CommandSyntax { found.syntax }
 
     /// Parses `words`, which do not include the name of the command.
     ///
@@ -20,29 +20,22 @@ package struct CommandLineParser {
         _ words: ArraySlice<String>, _ syntax: CommandSyntax,
         files: (String?) throws(UsageError) -> [ConfigurationFile] = { _ in [] }, environment: (String) -> String?
     ) throws(UsageError) -> Arguments {
-        var parser = CommandLineParser(syntax: syntax, rest: words)
+        var parser = CommandLineParser(rest: words, found: Arguments(syntax))
         try parser.readWords()
         parser.readEnvironment(environment)
         // The help of a command is there whatever the files contain.
         if syntax.flags.contains(ConfigurationPlaces.flag), !parser.found.has(.help) {
             for file in try files(parser.found[ConfigurationPlaces.flag]) { parser.read(file) }
         }
-        let arguments = Arguments(syntax: syntax, values: parser.found)
-        if !arguments.has(.help) { try parser.checkOperands() }
-        return arguments
+        if !parser.found.has(.help) { try parser.checkOperands() }
+        return parser.found
     }
 
     /// Reads the same command line again, with the files as they are now.
     fileprivate static func again(_ arguments: Arguments) throws(UsageError) -> Arguments {
-        var parser = CommandLineParser(syntax: arguments.syntax, rest: [])
-        parser.found = arguments.withoutFiles
+        var parser = CommandLineParser(rest: [], found: arguments.withoutFiles)
         for file in try ConfigurationPlaces.read(arguments[ConfigurationPlaces.flag]) { parser.read(file) }
-        return Arguments(syntax: arguments.syntax, values: parser.found)
-    }
-
-    private init(syntax: CommandSyntax, rest: ArraySlice<String>) {
-        self.syntax = syntax
-        self.rest = rest
+        return parser.found
     }
 
     private mutating func readWords() throws(UsageError) {
@@ -60,13 +53,16 @@ package struct CommandLineParser {
         }
     }
 
+    /// The advice about a flag of another program.
+    private var noteOfDashes: String { syntax.operands?.usage.contains("-- ") == true ? "; a flag of the player comes after --" : "" }
+
     /// Parses `name` or `name=value`.
     private mutating func readLong(_ word: Substring) throws(UsageError) {
         let name = word.prefix { $0 != "=" }
         guard let flag = syntax.flags.first(where: { $0.name == name }) else {
             if let removal = Flag.removal(of: name) { throw UsageError(removal, command: syntax.name) }
             let known = syntax.flags.filter { !$0.isHidden }.map(\.name)
-            let note = Suggestion.note(for: String(name), among: known, prefix: "--")
+            let note = Suggestion.note(for: String(name), among: known, prefix: "--") + noteOfDashes
             throw UsageError("unknown flag --\(name)\(note)", command: syntax.name)
         }
         let value = name.endIndex == word.endIndex ? nil : String(word[word.index(after: name.endIndex)...])
@@ -81,7 +77,7 @@ package struct CommandLineParser {
         let letter = word[word.index(after: word.startIndex)]
         let value = word.dropFirst(2)
         guard let flag = syntax.flags.first(where: { $0.letter == letter }), flag.placeholder != nil || value.isEmpty else {
-            throw UsageError("unknown flag \(word)", command: syntax.name)
+            throw UsageError("unknown flag \(word)\(noteOfDashes)", command: syntax.name)
         }
         try record(flag, inline: value.isEmpty ? nil : String(value))
     }
@@ -141,64 +137,51 @@ package struct CommandLineParser {
 
 /// The parsed words of a command line.
 package struct Arguments {
-    /// The values by flag, and the operands.
-    struct Values {
-        fileprivate var byFlag: [String: [String]] = [:]
-        /// The sources of the values, by flag.
-        fileprivate var sources: [String: SettingSource] = [:]
-        fileprivate(set) var operands: [String] = []
-
-        fileprivate func has(_ flag: Flag) -> Bool { byFlag[flag.name] != nil }
-
-        fileprivate subscript(flag: Flag) -> String? { byFlag[flag.name]?.last }
-
-        fileprivate mutating func append(_ value: String, to flag: Flag, from source: SettingSource = .commandLine) {
-            byFlag[flag.name, default: []].append(value)
-            sources[flag.name] = source
-        }
-    }
-
     package let syntax: CommandSyntax
-    private let values: Values
+    /// The values by flag.
+    private var byFlag: [String: [String]] = [:]
+    /// The sources of the values, by flag.
+    private var sources: [String: SettingSource] = [:]
+    /// The words beside the flags, in order.
+    fileprivate(set) var operands: [String] = []
 
-    fileprivate init(syntax: CommandSyntax, values: Values) {
-        self.syntax = syntax
-        self.values = values
+    fileprivate init(_ syntax: CommandSyntax) { self.syntax = syntax }
+
+    fileprivate mutating func append(_ value: String, to flag: Flag, from source: SettingSource = .commandLine) {
+        byFlag[flag.name, default: []].append(value)
+        sources[flag.name] = source
     }
 
     /// Returns the same arguments with the files of settings as they are now.
     func readAgain() throws(UsageError) -> Arguments { try CommandLineParser.again(self) }
 
-    fileprivate var withoutFiles: Values {
-        var values = values
-        for case (let name, .file) in values.sources {
-            values.byFlag[name] = nil
-            values.sources[name] = nil
+    fileprivate var withoutFiles: Arguments {
+        var arguments = self
+        for case (let name, .file) in sources {
+            arguments.byFlag[name] = nil
+            arguments.sources[name] = nil
         }
-        return values
+        return arguments
     }
 
     /// Returns the names of the flags whose values differ, sorted.
     func differences(from other: Arguments) -> [String] {
-        Set(values.byFlag.keys).union(other.values.byFlag.keys).filter { values.byFlag[$0] != other.values.byFlag[$0] }.sorted()
+        Set(byFlag.keys).union(other.byFlag.keys).filter { byFlag[$0] != other.byFlag[$0] }.sorted()
     }
 
-    /// The words beside the flags, in order.
-    var operands: [String] { values.operands }
-
-    func has(_ flag: Flag) -> Bool { values.has(flag) }
+    func has(_ flag: Flag) -> Bool { byFlag[flag.name] != nil }
 
     /// Whether the flag is on the command line itself, and not in the environment or a file.
     func isGiven(_ flag: Flag) -> Bool { source(of: flag) == .commandLine }
 
     /// The source of the flag's value, or nil without one.
-    func source(of flag: Flag) -> SettingSource? { values.sources[flag.name] }
+    func source(of flag: Flag) -> SettingSource? { sources[flag.name] }
 
     /// The value that was given last, else that of the environment, else that of a file.
-    subscript(flag: Flag) -> String? { values[flag] }
+    subscript(flag: Flag) -> String? { byFlag[flag.name]?.last }
 
     /// All values of a repeatable flag. For a flag with two words, both words in turn.
-    func all(_ flag: Flag) -> [String] { values.byFlag[flag.name] ?? [] }
+    func all(_ flag: Flag) -> [String] { byFlag[flag.name] ?? [] }
 
     /// Returns the converted value of a flag, if there is one.
     ///

@@ -14,6 +14,8 @@ enum DownloadChange {
 struct DownloadListing {
     /// One download.
     struct Line {
+        /// The entry as it came.
+        var json: JSON
         var key: String
         var url: String
         var group: String
@@ -44,40 +46,21 @@ struct DownloadListing {
     /// The list as lines for people.
     var text: String {
         let allowance = allowanceBytes.map { " of the \(ByteCount.text($0)) for downloads" } ?? ""
-        let count = "\(lines.count) download\(lines.count == 1 ? "" : "s")"
-        return lines.map(\.text).joined() + "\(count), \(ByteCount.text(usedBytes))\(allowance) used\n"
+        return lines.map(\.text).joined() + "\(lines.count.counted("download")), \(ByteCount.text(usedBytes))\(allowance) used\n"
     }
 }
 
 extension DownloadListing.Line {
-    init(_ download: Download) {
-        key = download.key.string
-        url = download.url
-        group = download.group
-        priority = Int64(download.priority)
-        state = download.state.name
-        reason = download.state.reason ?? download.lastError
-        doneBytes = download.doneBytes
-        totalBytes = download.totalBytes
-    }
-
-    /// Reads the answer of a server.
+    /// Reads an entry of `DownloadReport`, from this process or a server.
     init?(_ value: JSON) {
         guard let key = value["key"]?.string, let url = value["url"]?.string, let state = value["state"]?.string,
             let done = value["doneBytes"]?.integer
         else { return nil }
-        (self.key, self.url, self.state, doneBytes) = (key, url, state, done)
+        (json, self.key, self.url, self.state, doneBytes) = (value, key, url, state, done)
         group = value["group"]?.string ?? ""
         priority = value["priority"]?.integer ?? 0
         reason = value["reason"]?.string
         totalBytes = value["totalBytes"]?.integer
-    }
-
-    fileprivate var json: JSON {
-        .object([
-            ("key", .string(key)), ("url", .string(url)), ("group", .string(group)), ("priority", .integer(priority)),
-            ("state", .string(state)), ("reason", JSON(reason)), ("doneBytes", .integer(doneBytes)), ("totalBytes", JSON(totalBytes)),
-        ])
     }
 
     private static let stateWidth = 8

@@ -61,6 +61,8 @@ package struct Flag: Hashable, Sendable {
 extension Flag {
     /// The flag that every command accepts.
     static let help = Flag("help", "h", help: "Show this text.")
+    /// The flag of the commands whose result is one object.
+    static let json = Flag("json", help: "Print one JSON object.")
 
     /// The settings of earlier builds, each with what to do instead.
     private static let removed = [
@@ -76,7 +78,7 @@ extension Flag {
     var completion: Completion {
         if !words.isEmpty { return .words(words) }
         switch placeholder {
-        case "FILE"?: return .files
+        case "FILE"?, "PATH"?: return .files
         case "DIR"?: return .directories
         default:
             let choices = placeholder?.split(separator: "|").map(String.init) ?? []
@@ -90,6 +92,8 @@ enum Completion: Hashable, Sendable {
     case none, files, directories
     /// The names of the program's commands.
     case commands
+    /// The URLs of stored resources, which a shell gets from `spool ls --urls`.
+    case stored
     case words([String])
 }
 

@@ -105,20 +105,11 @@ struct HeaderSettings {
     private static func fields(_ text: String, _ flag: Flag, _ arguments: Arguments) throws(UsageError) -> [HTTPFields.Field] {
         guard text.hasPrefix("@") else { return [try field(text, shown: text, flag, arguments)] }
         let path = String(text.dropFirst())
-        let lines: [String]
-        do throws(Failure) {
-            lines = try SecretFile.read(path, holding: "fields of requests") { bytes in
-                String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
-            }
-        } catch {
-            throw arguments.invalid(flag, "can't be read: \(error.message)")
+        let lines = try arguments.text(of: path, flag, holding: "fields of requests").split(whereSeparator: \.isNewline)
+        // A message must not show a line of a secret file.
+        return try lines.filter { !$0.hasPrefix("#") }.map { line throws(UsageError) in
+            try field(String(line), shown: "a line of \(path)", flag, arguments)
         }
-        var fields: [HTTPFields.Field] = []
-        for line in lines where !line.hasPrefix("#") {
-            // A message must not show a line of a secret file.
-            fields.append(try field(line, shown: "a line of \(path)", flag, arguments))
-        }
-        return fields
     }
 
     private static func field(
@@ -134,16 +125,9 @@ struct HeaderSettings {
     }
 
     private static func jar(_ path: String, _ arguments: Arguments) throws(UsageError) -> CookieJar {
-        let text: String
-        do throws(Failure) {
-            // Not refused when others may read it, because the programs that write such files leave
-            // them readable.
-            text = try SecretFile.read(path, holding: "cookies", limitBytes: cookieFileBytes, mustBePrivate: false) {
-                String(decoding: $0, as: UTF8.self)
-            }
-        } catch {
-            throw arguments.invalid(cookies, "can't be read: \(error.message)")
-        }
+        // Not refused when others may read it, because the programs that write such files leave them
+        // readable.
+        let text = try arguments.text(of: path, cookies, holding: "cookies", limitBytes: cookieFileBytes, mustBePrivate: false)
         do throws(ParseError) {
             return try CookieJar(netscape: text)
         } catch {

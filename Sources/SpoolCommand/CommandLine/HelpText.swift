@@ -9,7 +9,7 @@ enum HelpText {
     static let notes = ["Sizes take the suffixes K, M, G and T, in powers of 1024."]
     static let exitCodes: [(code: ExitCode, meaning: String)] = [
         (.success, "success"), (.failure, "failure"), (.usage, "wrong usage"), (.unreachable, "origin unreachable"),
-        (.inputOutput, "input or output failed"), (.signal(2), "interrupted by Ctrl-C"),
+        (.inputOutput, "input or output failed"), (.signal(2), "interrupted by Ctrl-C"), (.signal(15), "ended by SIGTERM"),
     ]
 
     /// Returns the help of one command.
@@ -62,31 +62,12 @@ enum HelpText {
 
     /// The flags that several commands have, by subject.
     private static let subjects: [(title: String, flags: [Flag])] = [
-        (
-            "Clients",
-            [
-                ProxySettings.listen, ProxySettings.token, ProxySettings.allowHost, ProxySettings.users, ProxySettings.perClient,
-                ProxySettings.behindProxy, ProxySettings.trustedProxy,
-            ]
-        ),
-        ("Store", [CacheSettings.directory] + LimitFlags.all + [LimitFlags.maximumResource]),
-        (
-            "Sites",
-            [
-                ProxySettings.origin, ProxySettings.allowOrigin, ProxySettings.allowSite, ProxySettings.allowForeignSites,
-                ProxySettings.allowPrivate,
-            ]
-        ),
-        (
-            "Fetching",
-            [
-                CacheSettings.readAhead, CacheSettings.fetchesPerHost, CacheSettings.policy, CacheSettings.freshness,
-                IdentitySettings.identity, PatienceSettings.patience, CacheSettings.certificates, CacheSettings.http2,
-            ]
-        ),
+        ("Clients", ProxySettings.clients), ("Store", [CacheSettings.directory] + LimitFlags.all + [LimitFlags.maximumResource]),
+        ("Sites", ProxySettings.sites), ("Fetching", CacheSettings.fetches),
         ("Downloads", DownloadFlags.all), ("Fields of requests to origins", HeaderSettings.all),
         ("URLs that name one resource", KeySettings.all),
-        ("Settings and log", [ConfigurationPlaces.flag] + CacheSettings.logging + [.help]), ("Encryption", EncryptionSettings.all),
+        ("Settings and log", [ConfigurationPlaces.flag, ServeCommand.accessLog] + CacheSettings.logging + [.help]),
+        ("Encryption", EncryptionSettings.all),
         ("For large servers", [ProxySettings.parent] + BucketSettings.all + [ServeCommand.drain, ServeCommand.loops]),
     ]
 

@@ -36,7 +36,7 @@ enum LimitFlags {
     static func given(_ arguments: Arguments, isExplicit: Bool, takesDefaults: Bool = false) throws(UsageError) -> [String: String] {
         var given: [String: String] = [:]
         for flag in all where isExplicit ? arguments.isGiven(flag) : arguments.has(flag) {
-            let text = try arguments.value(flag, expected: expected(flag)) { text -> String? in
+            let text = try arguments.value(flag, expected: rules[flag]?.expected ?? "") { text -> String? in
                 var limits = StorageLimits()
                 return (takesDefaults && text == StoredLimits.defaultWord) || set(flag, text, in: &limits) ? text : nil
             }
@@ -45,73 +45,69 @@ enum LimitFlags {
         return given
     }
 
+    /// The form of a limit, its default, and the setter for its text, which returns false for
+    /// another form.
+    private struct Rule {
+        let expected: String
+        let standard: String
+        let set: @Sendable (_ text: String, _ limits: inout StorageLimits) -> Bool
+
+        /// Creates the rule of a limit above 0, or none.
+        static func limit(
+            _ expected: String, standard: String = "none", _ parse: @escaping @Sendable (String) -> Int64?,
+            _ set: @escaping @Sendable (inout StorageLimits, Int64?) -> Void
+        ) -> Rule {
+            Rule(expected: "\(expected), or none", standard: standard) { text, limits in
+                guard let limit = Limit(text, parse) else { return false }
+                set(&limits, limit.value)
+                return true
+            }
+        }
+    }
+
+    private static let size = "a size above 0, for example 10G"
+
+    private static let rules: [Flag: Rule] = [
+        quota: .limit(size, standard: "8G", ByteCount.parse) { $0.quotaBytes = $1 },
+        minimumFree: .limit(size, standard: "256M", ByteCount.parse) { $0.minimumFreeBytes = $1 },
+        maximumCount: .limit("a number above 0", { Int64($0) }) { $0.maximumCount = $1.map(Int.init(clamping:)) },
+        maximumAge: .limit("a time above 0, for example 30d, 12h or 90m", seconds) { $0.maximumAge = $1.map(Duration.seconds) },
+        evict: Rule(expected: "lru, largest or keep-heads=BYTES", standard: "lru") { text, limits in
+            guard let policy = policy(text) else { return false }
+            limits.policy = policy
+            return true
+        },
+    ]
+
     /// Sets a limit.
     ///
     /// - Returns: False when the text is not a valid limit.
-    static func set(_ flag: Flag, _ text: String, in limits: inout StorageLimits) -> Bool {
-        switch flag.name {
-        case quota.name:
-            guard let limit = Limit(text, ByteCount.parse) else { return false }
-            limits.quotaBytes = limit.value
-        case minimumFree.name:
-            guard let limit = Limit(text, ByteCount.parse) else { return false }
-            limits.minimumFreeBytes = limit.value
-        case maximumCount.name:
-            guard let limit = Limit(text, { Int64($0) }) else { return false }
-            limits.maximumCount = limit.value.map(Int.init(clamping:))
-        case maximumAge.name:
-            guard let limit = age(text) else { return false }
-            limits.maximumAge = limit.value.map { .seconds($0) }
-        case evict.name:
-            guard let choice = policy(text) else { return false }
-            limits.policy = choice.value
-        default: return false
-        }
-        return true
-    }
-
-    private static func expected(_ flag: Flag) -> String {
-        switch flag.name {
-        case maximumCount.name: "a number above 0, or none"
-        case maximumAge.name: "a time above 0, for example 30d, 12h or 90m, or none"
-        case evict.name: "lru, largest or keep-heads=BYTES"
-        default: "a size above 0, for example 10G, or none"
-        }
-    }
+    static func set(_ flag: Flag, _ text: String, in limits: inout StorageLimits) -> Bool { rules[flag]?.set(text, &limits) ?? false }
 
     /// Returns the default of a limit, for a store that keeps none of its own.
-    static func defaultText(_ flag: Flag) -> String {
-        switch flag.name {
-        case quota.name: "8G"
-        case minimumFree.name: "256M"
-        case evict.name: "lru"
-        default: "none"
-        }
-    }
+    static func defaultText(_ flag: Flag) -> String { rules[flag]?.standard ?? "none" }
 
     /// Returns the size in bytes beyond which a resource is not stored, or nil for unlimited.
     static func maximumResourceBytes(_ arguments: Arguments) throws(UsageError) -> Int64? {
         try arguments.value(maximumResource, expected: "a size above 0, for example 4G, or none") { Limit($0, ByteCount.parse) }?.value
     }
 
-    private static func age(_ text: String) -> Limit? {
+    @Sendable private static func seconds(_ text: String) -> Int64? {
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
-        return Limit(text) { text in
-            guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()) else { return nil }
-            let (seconds, overflow) = count.multipliedReportingOverflow(by: unit)
-            return overflow ? nil : seconds
-        }
+        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()) else { return nil }
+        let (seconds, overflow) = count.multipliedReportingOverflow(by: unit)
+        return overflow ? nil : seconds
     }
 
-    private static func policy(_ text: String) -> Choice? {
+    private static func policy(_ text: String) -> (any EvictionPolicy)? {
         switch text {
-        case "lru": return Choice(value: LeastRecentlyUsed())
-        case "largest": return Choice(value: LargestFirst())
-        case "keep-heads": return Choice(value: KeepHeads())
+        case "lru": return LeastRecentlyUsed()
+        case "largest": return LargestFirst()
+        case "keep-heads": return KeepHeads()
         default:
             guard text.hasPrefix("keep-heads="), let bytes = ByteCount.parse(String(text.dropFirst("keep-heads=".count))), bytes > 0
             else { return nil }
-            return Choice(value: KeepHeads(bytes: bytes))
+            return KeepHeads(bytes: bytes)
         }
     }
 
@@ -124,9 +120,5 @@ enum LimitFlags {
             guard let value = parse(text), value > 0 else { return nil }
             self.value = value
         }
-    }
-
-    private struct Choice {
-        var value: any EvictionPolicy
     }
 }

@@ -5,11 +5,14 @@ struct ListenAddress {
     let host: String
     let port: UInt16
 
-    init(host: String, port: UInt16) {
-        self.host = host
-        self.port = port
+    /// Whether only programs on this machine can reach the address. False for a name other than
+    /// `localhost`.
+    var isLoopback: Bool {
+        host == "localhost" || SocketAddress(literal: host, port: port)?.isLoopback == true
     }
+}
 
+extension ListenAddress {
     init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
         var host = text[..<colon]
@@ -20,11 +23,5 @@ struct ListenAddress {
         }
         guard !host.isEmpty else { return nil }
         self.init(host: String(host), port: port)
-    }
-
-    /// Whether only programs on this machine can reach the address. False for a name other than
-    /// `localhost`.
-    var isLoopback: Bool {
-        host == "localhost" || SocketAddress(literal: host, port: port)?.isLoopback == true
     }
 }

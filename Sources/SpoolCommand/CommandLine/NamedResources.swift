@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDashboard
 
 /// The resources that the operands of a command name: each by its URL or key, or several by a
 /// pattern.

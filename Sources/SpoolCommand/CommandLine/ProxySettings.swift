@@ -1,4 +1,5 @@
 import Spool
+import SpoolCore
 import SpoolOrigin
 import SpoolProxy
 import SpoolSystem
@@ -60,19 +61,27 @@ struct ProxySettings {
         help: "With --behind-proxy: a proxy on another machine that is believed too, such as 10.0.0.5 or 10.0.0.0/8; may be repeated."
     ).repeatable
 
+    static let unixSocket = Flag(
+        "unix-socket", takes: "PATH",
+        help: "With --behind-proxy: listen on a Unix socket as well, for a proxy on this machine, which needs this server's group."
+    )
+
     static let perClient = Flag(
         "connections-per-client", takes: "COUNT",
         help: "The most connections from one address of the network, 128 by default. Behind a proxy, the most requests at once.")
 
-    static let all = [
-        listen, token, origin, allowHost, allowOrigin, allowSite, allowForeignSites, allowPrivate, users, perClient, parent,
-        behindProxy, trustedProxy,
-    ]
+    /// The flags about clients, those about sites, and all.
+    static let clients = [listen, token, allowHost, users, perClient, behindProxy, trustedProxy, unixSocket]
+    static let sites = [origin, allowOrigin, allowSite, allowForeignSites, allowPrivate]
+    static let all = clients + sites + [parent]
+
     /// The bounds of `--connections-per-client`. The server has no more connections in all.
     private static let perClientBounds = 1...16_384
 
     /// The Spool that is asked before origins, or nil.
     let asksParent: ParentProxy?
+    /// The path of the Unix socket for the proxies before this one, or nil for none.
+    let unixPath: String?
     /// Whether several people share the stored media.
     let hasManyUsers: Bool
     /// The names that may resolve to private addresses. The rule matters here because clients
@@ -100,6 +109,10 @@ struct ProxySettings {
         let users = try arguments.choice(Self.users, among: ["one": false, "many": true])
         options.fronts = try Self.fronts(arguments)
         hasManyUsers = users ?? (!place.isLoopback || options.fronts != nil)
+        unixPath = arguments[Self.unixSocket]
+        if unixPath != nil, options.fronts == nil {
+            throw arguments.invalid(Self.unixSocket, "has no effect without \(Self.behindProxy.spelling)")
+        }
         options.connectionsPerClient = try arguments.number(Self.perClient, in: Self.perClientBounds)
         asksParent = try Self.parent(arguments)
         if asksParent != nil, options.fixedOrigin != nil {
@@ -167,15 +180,7 @@ struct ProxySettings {
     /// Whether the text has only characters that need no escape in a path (RFC 3986 §2.3), and is
     /// not the name of the proxy's own pages.
     private static func isToken(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"):
-                    true
-                case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
-                default: false
-                }
-            } && !["_spool", ".", ".."].contains(text)
+        text.percentEncoded.utf8.elementsEqual(text.utf8) && !["", ProxiedPath.ownSegment, ".", ".."].contains(text)
     }
 
     private static func origin(_ text: String) -> String? {

@@ -77,3 +77,16 @@ enum SecretFile {
 }
 
 private func systemRead(_ file: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int { read(file, bytes, count) }
+
+extension Arguments {
+    /// Returns the text of a file that a flag names.
+    func text(
+        of path: String, _ flag: Flag, holding what: String, limitBytes: Int = SecretFile.limitBytes, mustBePrivate: Bool = true
+    ) throws(UsageError) -> String {
+        do throws(Failure) {
+            return try SecretFile.read(path, holding: what, limitBytes: limitBytes, mustBePrivate: mustBePrivate) {
+                String(decoding: $0, as: UTF8.self)
+            }
+        } catch { throw invalid(flag, "can't be read: \(error.message)") }
+    }
+}

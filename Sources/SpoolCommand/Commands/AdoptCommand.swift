@@ -6,7 +6,7 @@ import SpoolLibc
 import SpoolSystem
 
 /// `spool adopt`: takes over the store of another cache.
-struct AdoptCommand: Command {
+struct AdoptCommand: StoreCommand {
     static let map = Flag("map", takes: "FILE", help: "The mapping file; by default spool-adopt.tsv in DIR.")
     static let trust = Flag(
         "trust",
@@ -14,7 +14,6 @@ struct AdoptCommand: Command {
             + " validator. If the resource has changed meanwhile, such bytes are wrong.")
     static let replace = Flag("replace", help: "Replace stored resources by those of DIR.")
     static let dryRun = Flag("dry-run", "n", help: "Only show what would be taken. The origin is not asked.")
-    static let json = Flag("json", help: "Print one JSON object.")
 
     static let syntax = CommandSyntax(
         "adopt", "Take over the store of another cache",
@@ -28,102 +27,61 @@ struct AdoptCommand: Command {
                 + " damaged or could not be stored; the others are taken.",
         ],
         operands: .init(usage: "DIR", count: 1...1, completion: .files),
-        flags: [map, trust, replace, dryRun, json] + CacheSettings.store + LimitFlags.all + [LimitFlags.maximumResource]
+        flags: [map, trust, replace, dryRun, .json] + CacheSettings.store + LimitFlags.all + [LimitFlags.maximumResource]
             + HeaderSettings.all + KeySettings.names + [CacheSettings.certificates] + CacheSettings.logging,
         examples: [
             .init("spool adopt --dry-run Documents/KTVHTTPCache", "Show what a store has."),
             .init("spool adopt --map urls.txt tmp/GSPlayer", "Take the files of GSPlayer, whose URLs are in a list."),
         ])
 
-    private let settings: CacheSettings
-    private let directory: String
-    private let options: AdoptionOptions
-    private let isJSON: Bool
+    static let level = LogLevel.warning
+    let settings: CacheSettings
+    let arguments: Arguments
 
-    init(_ arguments: Arguments) throws(UsageError) {
-        settings = try CacheSettings(arguments, level: .warning)
-        directory = arguments.operands[0]
+    func run() async throws -> ExitCode {
+        let directory = arguments.operands[0]
         var options = AdoptionOptions()
         options.mappingFile = arguments[Self.map]
         options.trustsParts = arguments.has(Self.trust)
         options.replacesStored = arguments.has(Self.replace)
         options.isDryRun = arguments.has(Self.dryRun)
-        self.options = options
-        isJSON = arguments.isJSON
-    }
-
-    func run() async throws -> ExitCode {
         let interruption = try await Interruption.install()
-        let line = SharedProgress(name: directory, total: nil)
-        let cache = try settings.open()
-        do {
-            let (report, entries) = try await cache.closing {
-                cache.store.isWritable
-                    ? try await adopt(into: cache, line, interruption) : try adopt(through: settings.server(), line, interruption)
+        let line = ProgressBoard(names: [directory], total: nil)
+        let report = try await interruption.showing(line, interrupted: "interrupted; what was taken before stays") {
+            try await settings.changing { [options] cache, server in
+                guard let server else {
+                    return try await interruption.cancelling { [options] in
+                        try await cache.adopt(directory, options: options) { line.update(done: $0.doneBytes, of: $0.totalBytes) }
+                    }
+                }
+                var options = options
+                options.mappingFile = try options.mappingFile.map(absolutePath)
+                return try server.adopt(
+                    absolutePath(directory), options: options, progress: line.add, onBegin: { interruption.onFirst($0) })
             }
-            line.clear()
-            try OutputStream.output.write(isJSON ? json(report, entries) : text(report, entries))
-            return report.failedCount == 0 ? .success : .failure
-        } catch {
-            line.clear()
-            guard let signal = interruption.signal else { throw error }
-            throw Failure("interrupted; what was taken before stays", .signal(signal))
         }
+        let json = JSON.object(report.members() + [("dryRun", .bool(options.isDryRun))])
+        try OutputStream.output.write(arguments.isJSON ? json.text + "\n" : text(report, isDry: options.isDryRun))
+        return report.failedCount == 0 ? .success : .failure
     }
 
-    private func adopt(
-        into cache: MediaCache, _ line: SharedProgress, _ interruption: Interruption
-    ) async throws -> (AdoptionReport, entries: Int) {
-        let report = try await interruption.cancelling { [directory, options] in
-            try await cache.adopt(directory, options: options) { line.set($0.doneBytes, of: $0.totalBytes) }
-        }
-        return (report, report.entries.count)
-    }
-
-    private func adopt(
-        through server: RunningServer, _ line: SharedProgress, _ interruption: Interruption
-    ) throws -> (AdoptionReport, entries: Int) {
-        var options = options
-        options.mappingFile = try options.mappingFile.map(absolutePath)
-        return try server.adopt(absolutePath(directory), options: options, progress: line.add, onBegin: { interruption.onFirst($0) })
-    }
-
-    // MARK: Report
-
-    private func text(_ report: AdoptionReport, _ entries: Int) -> String {
-        var text = ""
-        for entry in report.entries {
+    private func text(_ report: AdoptionReport, isDry: Bool) -> String {
+        var lines = report.entries.map { entry in
             let name = entry.url ?? entry.name
             switch entry.outcome {
             case .taken(let bytes, let length):
                 let part = bytes == length ? "" : " of \(ByteCount.text(length))"
-                text += "\(options.isDryRun ? "would take" : "took") \(name) (\(ByteCount.text(bytes))\(part))\n"
-            case .leftOut(let reason): text += "left \(name): \(reason)\n"
-            case .failed(let reason): text += "failed \(name): \(reason)\n"
+                return "\(isDry ? "would take" : "took") \(name) (\(ByteCount.text(bytes))\(part))"
+            case .leftOut(let reason): return "left \(name): \(reason)"
+            case .failed(let reason): return "failed \(name): \(reason)"
             }
         }
-        if entries > report.entries.count { text += "… and \(entries - report.entries.count) more\n" }
+        if report.omittedCount > 0 { lines.append("… and \(report.omittedCount) more") }
         let left = report.entries.count - report.takenCount - report.failedCount
-        return text + "\(report.format.rawValue): \(report.takenCount) taken (\(ByteCount.text(report.takenBytes))), \(left) left,"
-            + " \(report.failedCount) failed\n"
-    }
-
-    private func json(_ report: AdoptionReport, _ entries: Int) -> String {
-        JSON.object([
-            ("format", .string(report.format.rawValue)), ("dryRun", .bool(options.isDryRun)), ("taken", .integer(Int64(report.takenCount))),
-            ("bytes", .integer(report.takenBytes)), ("failed", .integer(Int64(report.failedCount))), ("count", .integer(Int64(entries))),
-            ("entries", .array(report.entries.map(Self.json))),
-        ]).text + "\n"
-    }
-
-    private static func json(_ entry: AdoptionReport.Entry) -> JSON {
-        let outcome: [(String, JSON)] =
-            switch entry.outcome {
-            case .taken(let bytes, let length): [("outcome", .string("taken")), ("bytes", .integer(bytes)), ("length", .integer(length))]
-            case .leftOut(let reason): [("outcome", .string("left")), ("reason", .string(reason))]
-            case .failed(let reason): [("outcome", .string("failed")), ("reason", .string(reason))]
-            }
-        return .object([("name", .string(entry.name)), ("url", JSON(entry.url))] + outcome)
+        lines.append(
+            "\(report.format.rawValue): \(report.takenCount) taken (\(ByteCount.text(report.takenBytes))), \(left) left,"
+                + " \(report.failedCount) failed")
+        return lines.map { $0.printable + "\n" }.joined()
     }
 }
 

@@ -22,18 +22,16 @@ struct ConfigCommand: Command {
         ])
 
     private let arguments: Arguments
-    private let settings: CacheSettings
+    /// A server with these settings, which checks every value.
+    private let server: ServeCommand
 
     init(_ arguments: Arguments) throws(UsageError) {
         self.arguments = arguments
-        // Both check every value, as a server does.
-        settings = try CacheSettings(arguments)
-        _ = try ProxySettings(arguments)
-        _ = try BucketSettings(arguments)
+        server = try ServeCommand(arguments)
     }
 
     func run() async throws -> ExitCode {
-        let directory = settings.configuration.storage.directory
+        let directory = server.cacheSettings.configuration.storage.directory
         let stored = try directory.map(StoredLimits.read) ?? StoredLimits()
         let rows = ConfigurationFile.settings.map { flag in row(flag, stored, directory) }
         try OutputStream.output.write(arguments.has(Self.json) ? json(rows) : text(rows))
@@ -70,8 +68,14 @@ struct ConfigCommand: Command {
         if LimitFlags.all.contains(flag) { return LimitFlags.defaultText(flag) }
         switch flag {
         case ProxySettings.listen: return "127.0.0.1:8080"
+        case ProxySettings.users: return server.proxySettings.hasManyUsers ? "many" : "one"
+        case ProxySettings.perClient: return "128"
         case BucketSettings.region: return BucketSettings.defaultRegion
-        case CacheSettings.directory: return settings.configuration.storage.directory ?? "none"
+        case CacheSettings.directory: return server.cacheSettings.configuration.storage.directory ?? "none"
+        case ServeCommand.drain: return "10s"
+        case ServeCommand.loops: return "1"
+        case DownloadFlags.jobs: return "2"
+        case DownloadFlags.room: return "32G"
         case CacheSettings.readAhead: return "4M"
         case CacheSettings.fetchesPerHost: return "6"
         case CacheSettings.policy: return "while-playing"

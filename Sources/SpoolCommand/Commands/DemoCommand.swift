@@ -78,17 +78,12 @@ struct DemoCommand: Command {
         var options = proxySettings.options
         options.programToken = token
         let service = try await ProxyService.start(settings, options, dashboard)
-        do {
+        try await service.ending {
             allowPage(of: service, switches)
             let server = try service.announce(token)
             try OutputStream.output.write(invitation(service, origin, page: page(of: service, server)))
             await service.interruption.wait()
-        } catch {
-            await service.stop()
-            throw error
         }
-        do throws(SystemError) { try service.retract() } catch { service.log.log(.warning, "\(error)") }
-        await service.stop()
         return .success
     }
 

@@ -6,7 +6,6 @@ import SpoolTiers
 
 /// `spool doctor`: checks whether the program can work here, with advice.
 struct DoctorCommand: Command {
-    static let json = Flag("json", help: "Print one JSON object.")
     static let probeBucket = Flag(
         "probe-bucket", help: "With --bucket: write a small object into the bucket, read it and delete it. Without it, nothing is written.")
 
@@ -15,9 +14,10 @@ struct DoctorCommand: Command {
         discussion: [
             "One line for each check: ok, a warning, or a problem. The checks change nothing: a file in the directory of the store is written and"
                 + " removed. A bucket is asked for an object that does not exist. Exits 1 when there is a problem.",
-            "Run it as the user of the server, with its settings: 'sudo -u spool spool doctor'.",
+            "Run it as the user of the server, with its settings: 'sudo -u spool spool doctor --cache"
+                + " /var/cache/spool' for that of the package. Then the rights that its systemd unit gives are checked, too.",
         ],
-        flags: [json, probeBucket] + ProxySettings.all + BucketSettings.all + CacheSettings.store + LimitFlags.all
+        flags: [.json, probeBucket] + ProxySettings.all + BucketSettings.all + CacheSettings.store + LimitFlags.all
             + [CacheSettings.certificates],
         examples: [
             .init("spool doctor", "Check everything."),
@@ -41,8 +41,9 @@ struct DoctorCommand: Command {
     func run() async throws -> ExitCode {
         let directory = try settings.directory()
         var findings = MachineCheck(settings: settings).findings()
-        findings += tokens()
+        findings += [token].compactMap(\.self)
         findings += await StoreCheck(settings: settings, directory: directory).findings()
+        findings += [UnitCheck.installed()?.finding(store: directory, user: Environment["USER"])].compactMap(\.self)
         findings += await bucketFindings()
         findings += ServerCheck(directory: directory, options: proxySettings.options).findings()
         try print(findings)
@@ -68,21 +69,19 @@ struct DoctorCommand: Command {
     }
 
     /// A token in a file that others can read is not a secret.
-    private func tokens() -> [Finding] {
+    private var token: Finding? {
         guard case .file(let path, let line)? = arguments.source(of: ProxySettings.token),
             arguments[ProxySettings.token]?.hasPrefix("@") == false
-        else { return [] }
-        return [
-            .warning(
-                "token", "\(path):\(line) contains the token itself",
-                advice: "write 'token = @FILE' with a file that only the server's user may read")
-        ]
+        else { return nil }
+        return .warning(
+            "token", "\(path):\(line) contains the token itself",
+            advice: "write 'token = @FILE' with a file that only the server's user may read")
     }
 
     private func print(_ findings: [Finding]) throws {
         let counts = Dictionary(grouping: findings, by: \.level).mapValues(\.count)
         let (problems, warnings) = (counts[.problem] ?? 0, counts[.warning] ?? 0)
-        guard !arguments.has(Self.json) else {
+        guard !arguments.isJSON else {
             let json = JSON.object([
                 ("checks", .array(findings.map(\.json))), ("warnings", .integer(Int64(warnings))), ("problems", .integer(Int64(problems))),
             ])
@@ -92,9 +91,7 @@ struct DoctorCommand: Command {
         // Written as bytes, because `write` of a text removes the codes of colours.
         try OutputStream.output.write(Array(findings.map { $0.lines(style) }.joined().utf8))
         let verdict =
-            problems == 0 && warnings == 0 ? "All is well." : "\(Self.plural(problems, "problem")), \(Self.plural(warnings, "warning"))."
+            problems == 0 && warnings == 0 ? "All is well." : "\(problems.counted("problem")), \(warnings.counted("warning"))."
         try OutputStream.output.write("\n\(verdict)\n")
     }
-
-    private static func plural(_ count: Int, _ word: String) -> String { "\(count) \(word)\(count == 1 ? "" : "s")" }
 }

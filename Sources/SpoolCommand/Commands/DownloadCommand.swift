@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDashboard
 import SpoolJSON
 import SpoolManifests
 import SpoolSystem
@@ -19,13 +20,13 @@ struct DownloadCommand: Command {
         discussion: [
             "The store keeps a list of resources and of HLS and DASH streams to fetch as a whole. 'spool serve' fetches them, the highest"
                 + " priority first, and goes on after a restart where it was. Players come first. Without a server the list waits.",
-            "'add' enters URLs, or tries failed downloads again. 'ls' shows the list. 'pause', 'resume', 'rm' and 'order' change entries."
+            "'add' enters URLs, or tries failed downloads again. 'ls', or no word, shows the list. 'pause', 'resume', 'rm' and 'order' change entries."
                 + " A '*' in a URL stands for any characters. Exits 1 when one of the entries was not there or did not change.",
             "The bytes of downloads are not evicted and do not count towards the quota. They have an allowance of their own, which"
                 + " 'spool serve --download-room' sets. 'rm' removes the bytes, too.",
         ],
         operands: .init(
-            usage: "add|ls|pause|resume|rm|order [URL|KEY…]", count: 1...CommandSyntax.maxOperands,
+            usage: "[add|ls|pause|resume|rm|order] [URL|KEY…]", count: 0...CommandSyntax.maxOperands,
             completion: .words(Action.allCases.map(\.rawValue))),
         flags: [group, priority] + SelectionFlags.all + [first, last, all, keepBytes, json] + CacheSettings.store + KeySettings.names,
         examples: [
@@ -44,16 +45,17 @@ struct DownloadCommand: Command {
     private let settings: CacheSettings
     private let action: Action
     private let names: [String]
-    private let groupName: String?
+    private let arguments: Arguments
     private let priorityValue: Int?
     private let selection: PresentationSelection
-    private let place: DownloadPlace?
-    private let isAll: Bool
-    private let keepsBytes: Bool
-    private let isJSON: Bool
+
+    private var groupName: String? { arguments[Self.group] }
+    private var place: DownloadPlace? { arguments.has(Self.first) ? .first : arguments.has(Self.last) ? .last : nil }
+    private var isAll: Bool { arguments.has(Self.all) }
+    private var isJSON: Bool { arguments.isJSON }
 
     init(_ arguments: Arguments) throws(UsageError) {
-        let word = arguments.operands[0]
+        let word = arguments.operands.first.map(Program.name(for:)) ?? Action.ls.rawValue
         guard let action = Action(rawValue: word) else {
             let known = Action.allCases.map(\.rawValue)
             throw UsageError("there is no 'download \(word)'" + Suggestion.note(for: word, among: known), command: Self.syntax.name)
@@ -61,18 +63,14 @@ struct DownloadCommand: Command {
         settings = try CacheSettings(arguments)
         self.action = action
         names = arguments.operands.dropFirst().map(arguments.meant)
-        groupName = arguments[Self.group]
+        self.arguments = arguments
         priorityValue = try arguments.value(Self.priority, expected: "a whole number") { Int($0) }
         selection = try SelectionFlags.selection(arguments)
-        place = arguments.has(Self.first) ? .first : arguments.has(Self.last) ? .last : nil
-        isAll = arguments.has(Self.all)
-        keepsBytes = arguments.has(Self.keepBytes)
-        isJSON = arguments.isJSON
-        try check(arguments)
+        try check()
     }
 
     /// Refuses flags without a meaning for the action, and an action without entries.
-    private func check(_ arguments: Arguments) throws(UsageError) {
+    private func check() throws(UsageError) {
         func fail(_ what: String) -> UsageError { UsageError(what, command: Self.syntax.name) }
         let meanings: [(Flag, [Action])] =
             [
@@ -94,15 +92,13 @@ struct DownloadCommand: Command {
         }
     }
 
-    private var format: StandardErrorLog.Format { isJSON ? .json : .text }
-
     func run() async throws -> ExitCode {
         switch action {
         case .ls: return try await show()
         case .add: return try await add()
         case .pause: return try await change("paused") { _ in .pause }
         case .resume: return try await change("resumed") { _ in .resume }
-        case .rm: return try await change("removed") { _ in .remove(keepsBytes: keepsBytes) }
+        case .rm: return try await change("removed") { _ in .remove(keepsBytes: arguments.has(Self.keepBytes)) }
         case .order: return try await change("moved") { _ in .order(priority: priorityValue, place: place) }
         }
     }
@@ -127,21 +123,15 @@ struct DownloadCommand: Command {
     private func listing(in cache: MediaCache, _ server: RunningServer?) async throws -> DownloadListing {
         if let server { return try server.downloads() }
         var listing = DownloadListing()
-        listing.lines = try await cache.downloads.list().map(DownloadListing.Line.init)
+        listing.lines = try await cache.downloads.list().map(DownloadReport.json).compactMap(DownloadListing.Line.init)
         listing.usedBytes = try await cache.downloads.room().usedBytes
         return listing
     }
 
     // MARK: Changing
 
-    /// Opens the store, and returns the server that has it if another process writes it.
-    private func withStore<Result>(_ body: (MediaCache, RunningServer?) async throws -> Result) async throws -> Result {
-        let cache = try settings.open()
-        return try await cache.closing { try await body(cache, cache.store.isWritable ? nil : try settings.server()) }
-    }
-
     private func add() async throws -> ExitCode {
-        try await withStore { cache, server in
+        try await settings.changing { cache, server in
             var objects: [String] = []
             for url in names {
                 let key = settings.key(url)
@@ -155,14 +145,16 @@ struct DownloadCommand: Command {
                 if !isJSON { try OutputStream.output.write("added \(url.printable)\n") }
             }
             if isJSON { try OutputStream.output.write("[\(objects.map { "\n" + $0 }.joined(separator: ","))\n]\n") }
-            if server == nil { Message(.notice, "spool: the list waits; 'spool serve' on this store fetches it").say(as: format) }
+            if server == nil {
+                Message(.notice, "spool: the list waits; 'spool serve' on this store fetches it").say(as: arguments.outputFormat)
+            }
             return .success
         }
     }
 
     private func change(_ word: String, _ change: (ResourceKey) -> DownloadChange) async throws -> ExitCode {
         try settings.requireStore()
-        return try await withStore { cache, server in
+        return try await settings.changing { cache, server in
             var objects: [String] = []
             var code = ExitCode.success
             for line in try chosen(among: await listing(in: cache, server).lines) {
@@ -174,7 +166,7 @@ struct DownloadCommand: Command {
                 if !hasChanged, names.contains(where: { settings.key($0) == key }) {
                     code = .failure
                     let note = "spool: \(line.url) is \(line.state); nothing changed"
-                    Message(.notice, note, url: line.url).say(as: format)
+                    Message(.notice, note, url: line.url).say(as: arguments.outputFormat)
                 }
             }
             if isJSON { try OutputStream.output.write("[\(objects.map { "\n" + $0 }.joined(separator: ","))\n]\n") }

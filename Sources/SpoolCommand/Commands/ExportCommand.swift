@@ -4,15 +4,13 @@ import SpoolJSON
 import SpoolSystem
 
 /// `spool export`: writes a stored resource to a file.
-struct ExportCommand: Command {
+struct ExportCommand: StoreCommand {
     static let replace = Flag("replace", help: "Put the file in the place of one that has its name.")
     static let link = Flag(
         "link",
         help:
             "Where the file can't be a clone, make it a hard link to the file of the store in place of a copy. Do not change such a file."
     )
-
-    static let json = Flag("json", help: "Print one JSON object.")
 
     static let syntax = CommandSyntax(
         "export", "Make a file of a resource that is stored as a whole",
@@ -22,38 +20,25 @@ struct ExportCommand: Command {
             "FILE may be a directory: then the file has the name that the URL has.",
             "A presentation of HLS or DASH is many resources and no file. It plays without the network through 'spool serve'.",
         ],
-        operands: .init(usage: "URL|KEY FILE", count: 2...2, completion: .files),
-        flags: CacheSettings.store + KeySettings.names + [replace, link, json],
+        operands: .init(usage: "URL|KEY FILE", count: 2...2, completion: .stored),
+        flags: CacheSettings.store + KeySettings.names + [replace, link, .json],
         examples: [
             .init("spool export https://example.com/film.mp4 film.mp4", "Make a file of a film that is stored as a whole.")
         ])
 
-    private let settings: CacheSettings
-    private let name: String
-    private let file: String
-    private let options: ExportOptions
-    private let isJSON: Bool
-
-    init(_ arguments: Arguments) throws(UsageError) {
-        settings = try CacheSettings(arguments)
-        name = arguments.meant(arguments.operands[0])
-        file = arguments.operands[1]
-        var options = ExportOptions()
-        options.replacesExisting = arguments.has(Self.replace)
-        options.mayLink = arguments.has(Self.link)
-        self.options = options
-        isJSON = arguments.isJSON
-    }
+    let settings: CacheSettings
+    let arguments: Arguments
 
     func run() async throws -> ExitCode {
         // A read-only opening is enough, so the command also works beside a server. It does not
         // create a store.
         let cache = try settings.openToRead()
         let interruption = try await Interruption.install()
+        let name = arguments.meant(arguments.operands[0]), key = settings.key(name)
         return try await cache.closing {
-            let key = settings.key(name)
             guard try await cache.presentations.status(of: key) == nil else { throw Self.presentation(key) }
-            return try await export(from: cache, to: try GetCommand.file(file, for: name, command: Self.syntax.name), interruption)
+            let path = try GetCommand.file(arguments.operands[1], for: name, command: Self.syntax.name)
+            return try await export(key, from: cache, to: path, interruption)
         }
     }
 
@@ -65,23 +50,22 @@ struct ExportCommand: Command {
             .usage, name: CacheError.Code.unsupportedURL.rawValue, url: key.string)
     }
 
-    private func export(from cache: MediaCache, to path: String, _ interruption: Interruption) async throws -> ExitCode {
-        let key = settings.key(name)
-        let line = SharedProgress(name: path, total: try await cache.status(of: key)?.representation.length)
-        let exported: ExportedFile
-        do {
-            exported = try await interruption.cancelling { [options] in
-                try await cache.export(key, to: path, options: options, progress: line.add)
-            }
-        } catch {
-            line.clear()
-            if let signal = interruption.signal { throw Failure("interrupted; no file was made", .signal(signal)) }
-            if let error = error as? CacheError, error.code == .exists { throw Failure.naming(Self.replace, error: error) }
-            throw error
+    private func export(
+        _ key: ResourceKey, from cache: MediaCache, to path: String, _ interruption: Interruption
+    ) async throws -> ExitCode {
+        var options = ExportOptions()
+        options.replacesExisting = arguments.has(Self.replace)
+        options.mayLink = arguments.has(Self.link)
+        let line = ProgressBoard(names: [path], total: try await cache.status(of: key)?.representation.length)
+        let exported = try await interruption.showing(line, interrupted: "interrupted; no file was made") {
+            do {
+                return try await interruption.cancelling { [options] in
+                    try await cache.export(key, to: path, options: options, progress: line.add)
+                }
+            } catch let error as CacheError where error.code == .exists { throw Failure.naming(Self.replace, error: error) }
         }
-        line.clear()
         let text = "exported \(key) to \(path) (\(ByteCount.text(exported.bytes)), \(exported.method.words))\n"
-        try OutputStream.output.write(isJSON ? json(key, path, exported) : text)
+        try OutputStream.output.write(arguments.isJSON ? json(key, path, exported) : text)
         return .success
     }
 

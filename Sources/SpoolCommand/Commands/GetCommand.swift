@@ -14,6 +14,7 @@ struct GetCommand: Command {
         "range", "r", takes: "A-B", help: "Only the bytes from A to B, both included; 'A-' is from A to the end, '-N' the last N bytes.")
 
     static let replace = Flag("replace", help: "Replace an existing file.")
+    static let json = Flag("json", help: "Write progress and messages as JSON to standard error, one object a line, at most one a second.")
 
     static let syntax = CommandSyntax(
         "get", "Fetch resources through the cache",
@@ -24,9 +25,9 @@ struct GetCommand: Command {
             "A URL that ends in .m3u8 or .mpd, or any URL with --variant, --audio or --subtitles, is an HLS or DASH stream: without --output and"
                 + " --range, all parts of one variant are stored, and nothing is written. 'spool serve' then plays them without the network.",
         ],
-        operands: .init(usage: "URL…", count: 1...CommandSyntax.maxOperands),
-        flags: [outputFlag, replace, range] + SelectionFlags.all + CacheSettings.store + [CacheSettings.readAhead, CacheSettings.freshness]
-            + HeaderSettings.all
+        operands: .init(usage: "URL…", count: 1...CommandSyntax.maxOperands, completion: .stored),
+        flags: [outputFlag, replace, range, json] + SelectionFlags.all + CacheSettings.store
+            + [CacheSettings.readAhead, CacheSettings.freshness] + HeaderSettings.all
             + KeySettings.names + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]
             + CacheSettings.logging,
         examples: [
@@ -151,13 +152,15 @@ struct GetCommand: Command {
     ) async throws {
         let name = Self.fileName(of: url) ?? url
         let store: @Sendable () async throws -> Void = {
-            var line = ProgressLine(name: name, stream: .error, time: SystemTime())
+            var line = progressLine(name, of: url)
             do {
-                for try await progress in cache.presentations.download(url, selection: selection) {
+                let preload = try Preload.presentation(in: cache, url, selection)
+                for await progress in preload.progress {
                     line.total = progress.totalBytes
                     let stored = progress.storedBytes.subtractingSaturated(line.fromStore)
                     line.add(progress.doneBytes.subtractingSaturated(line.received), fromStore: stored)
                 }
+                try await preload.result()
             } catch {
                 line.clear()
                 throw error
@@ -171,6 +174,12 @@ struct GetCommand: Command {
         }
     }
 
+    private func progressLine(_ name: String, of url: String) -> ProgressLine {
+        var line = ProgressLine(name: name, stream: .error, time: SystemTime())
+        if arguments.isJSON { line.jsonURL = url }
+        return line
+    }
+
     private func copy(_ item: Item, from cache: MediaCache, _ interruption: Interruption) async throws {
         let (url, output) = (item.url, item.output)
         let key = try cache.key(for: url)
@@ -178,7 +187,7 @@ struct GetCommand: Command {
         let reader = try cache.reader(for: url, key: key)
         interruption.onFirst { reader.cancel() }
         let name = output == "-" ? Self.fileName(of: url) ?? url : output
-        var copy = Copy(reader: reader, before: stored, progress: ProgressLine(name: name, stream: .error, time: SystemTime()))
+        var copy = Copy(reader: reader, before: stored, progress: progressLine(name, of: url))
         do {
             try await copy.run(range, into: output)
         } catch {
@@ -186,6 +195,9 @@ struct GetCommand: Command {
             throw error
         }
         copy.progress.finish()
+        // The file is complete, so a reason is no error. A login page in place of a film has one.
+        guard let reason = try await settings.notStoredBecause(key, in: cache) else { return }
+        Message(.notice, "spool: \(url) is not stored: \(reason)", url: url).say(as: arguments.messageFormat)
     }
 }
 
@@ -215,14 +227,8 @@ private struct Copy {
     /// The stored ranges when the copy began, to report how much of it came from the store.
     let before: ResourceStatus?
     var progress: ProgressLine
-    private var position: Int64 = 0
-    private var stored = ByteRangeSet()
-
-    init(reader: ByteReader, before: ResourceStatus?, progress: ProgressLine) {
-        self.reader = reader
-        self.before = before
-        self.progress = progress
-    }
+    var position: Int64 = 0
+    var stored = ByteRangeSet()
 
     /// Copies the range to the file with that name. A short end is an error, because the file has
     /// to be complete.

@@ -4,14 +4,12 @@ import SpoolJSON
 import SpoolSystem
 
 /// `spool import`: stores a file as a resource.
-struct ImportCommand: Command {
+struct ImportCommand: StoreCommand {
     static let contentType = Flag("content-type", takes: "TYPE", help: "The media type; by default that of the extension.")
     static let entityTag = Flag(
         "etag", takes: "TAG",
         help: "The entity tag that the origin gives this version, with its quotes, so that it need not be fetched anew.")
     static let replace = Flag("replace", help: "Replace the stored bytes of the resource by the file.")
-
-    static let json = Flag("json", help: "Print one JSON object.")
 
     static let syntax = CommandSyntax(
         "import", "Store a file as if it had been fetched from a URL",
@@ -22,83 +20,58 @@ struct ImportCommand: Command {
         ],
         operands: .init(usage: "FILE URL", count: 2...2, completion: .files),
         flags: CacheSettings.store + LimitFlags.all + [LimitFlags.maximumResource] + KeySettings.names
-            + [contentType, entityTag, replace, json],
+            + [contentType, entityTag, replace, .json],
         examples: [
             .init("spool import film.mp4 https://example.com/film.mp4", "Store a file that you have, so that it is never fetched.")
         ])
 
-    private let settings: CacheSettings
-    private let file: String
-    private let url: String
-    private let options: ImportOptions
-    private let isJSON: Bool
+    let settings: CacheSettings
+    let arguments: Arguments
 
-    init(_ arguments: Arguments) throws(UsageError) {
-        settings = try CacheSettings(arguments)
-        file = arguments.operands[0]
-        url = arguments.meant(arguments.operands[1])
+    private var options: ImportOptions {
         var options = ImportOptions()
         options.contentType = arguments[Self.contentType]
         if let tag = arguments[Self.entityTag] {
             options.validator = tag.hasPrefix("W/") ? .weak(entityTag: tag) : .strong(entityTag: tag)
         }
         options.replacesStored = arguments.has(Self.replace)
-        self.options = options
-        isJSON = arguments.isJSON
+        return options
     }
 
     func run() async throws -> ExitCode {
-        guard let size = try POSIXFileSystem().status(file)?.size else { throw missingFile }
+        let (file, url) = (arguments.operands[0], arguments.meant(arguments.operands[1]))
+        guard let size = try POSIXFileSystem().status(file)?.size else {
+            throw Failure(
+                "there is no file \(file) to import", .inputOutput, name: CacheError.Code.file.rawValue, url: settings.key(url).string)
+        }
         let interruption = try await Interruption.install()
-        let line = SharedProgress(name: file, total: size)
-        let cache = try settings.open()
-        do {
-            let bytes = try await cache.closing {
-                cache.store.isWritable
-                    ? try await store(in: cache, line, interruption) : try store(through: settings.server(), cache, line, interruption)
+        let line = ProgressBoard(names: [file], total: size)
+        let (key, bytes) = try await interruption.showing(line, interrupted: "interrupted; nothing was stored") {
+            do {
+                return try await settings.changing { [options] cache, server in
+                    let key = try cache.key(for: url)
+                    guard let server else {
+                        let stored = try await interruption.cancelling {
+                            try await cache.importFile(file, for: url, options: options, progress: line.add)
+                        }
+                        return (key, stored.bytes)
+                    }
+                    let bytes = try server.importFile(
+                        absolutePath(file), for: url, key: key, options: options, progress: line.add,
+                        onBegin: { interruption.onFirst($0) })
+                    return (key, bytes)
+                }
+            } catch let error as CacheError where error.code == .exists {
+                throw Failure.naming(Self.replace, error: error)
+            } catch let error as CacheError where error.code == .noRoom {
+                throw Failure.naming(LimitFlags.quota, LimitFlags.maximumResource, error: error)
             }
-            line.clear()
-            let key = try cache.key(for: url)
-            try OutputStream.output.write(isJSON ? json(key, bytes) : "imported \(file) as \(key) (\(ByteCount.text(bytes)))\n")
-            return .success
-        } catch {
-            line.clear()
-            guard let signal = interruption.signal else { throw naming(error) }
-            throw Failure("interrupted; nothing was stored", .signal(signal))
         }
-    }
-
-    private var missingFile: Failure {
-        Failure("there is no file \(file) to import", .inputOutput, name: CacheError.Code.file.rawValue, url: settings.key(url).string)
-    }
-
-    private func json(_ key: ResourceKey, _ bytes: Int64) -> String {
-        JSON.object([
+        let json = JSON.object([
             ("key", .string(key.string)), ("url", .string(key.string)), ("path", .string(file)), ("bytes", .integer(bytes)),
-        ]).text + "\n"
-    }
-
-    /// Returns the error with the flag that helps.
-    private func naming(_ error: any Error) -> any Error {
-        guard let error = error as? CacheError else { return error }
-        switch error.code {
-        case .exists: return Failure.naming(Self.replace, error: error)
-        case .noRoom: return Failure.naming(LimitFlags.quota, LimitFlags.maximumResource, error: error)
-        default: return error
-        }
-    }
-
-    private func store(in cache: MediaCache, _ line: SharedProgress, _ interruption: Interruption) async throws -> Int64 {
-        try await interruption.cancelling { [file, url, options] in
-            try await cache.importFile(file, for: url, options: options, progress: line.add).bytes
-        }
-    }
-
-    private func store(
-        through server: RunningServer, _ cache: MediaCache, _ line: SharedProgress, _ interruption: Interruption
-    ) throws -> Int64 {
-        try server.importFile(
-            absolutePath(file), for: url, key: cache.key(for: url), options: options, progress: line.add,
-            onBegin: { interruption.onFirst($0) })
+        ])
+        let text = arguments.isJSON ? json.text : "imported \(file) as \(key) (\(ByteCount.text(bytes)))"
+        try OutputStream.output.write(text + "\n")
+        return .success
     }
 }

@@ -11,7 +11,7 @@ struct LimitsCommand: Command {
         "limits", "Show or set how much a store keeps",
         discussion: [
             "Without flags it shows the limits. The store keeps a limit that is given here or to 'spool serve', and every command on the"
-                + " store follows it. 'default' removes one. A running server takes new limits at SIGHUP, or when it starts next."
+                + " store follows it. 'default' removes one. A running server takes new limits at once, as at SIGHUP."
         ],
         flags: [CacheSettings.directory] + LimitFlags.all + [json],
         examples: [
@@ -21,10 +21,12 @@ struct LimitsCommand: Command {
 
     private let settings: CacheSettings
     private let isJSON: Bool
+    private let messageFormat: StandardErrorLog.Format
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments, takesDefaults: true)
         isJSON = arguments.isJSON
+        messageFormat = arguments.messageFormat
     }
 
     func run() async throws -> ExitCode {
@@ -34,9 +36,22 @@ struct LimitsCommand: Command {
         if !settings.givenLimits.isEmpty {
             limits.take(settings.givenLimits)
             try limits.write(in: directory)
+            reloadServer(in: directory)
         }
         try OutputStream.output.write(isJSON ? json(limits, in: directory) : text(limits))
         return .success
+    }
+
+    /// Makes a running server take the limits over, and prints what came of it.
+    private func reloadServer(in directory: String) {
+        guard let server = RunningServer.announced(in: directory) else { return }
+        do {
+            Message(.notice, "spool: the server at \(server.publicAddress): \(try server.reload())").say(as: messageFormat)
+        } catch {
+            // A killed server leaves its address behind.
+            guard StoreHolder.command(in: directory) != nil, let text = ExitCode.of(error).message else { return }
+            Message(.notice, "\(text); the limits hold when it starts next").say(as: messageFormat)
+        }
     }
 
     private func text(_ limits: StoredLimits) -> String {

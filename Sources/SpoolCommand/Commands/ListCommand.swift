@@ -8,6 +8,7 @@ struct ListCommand: Command {
     static let long = Flag(
         "long", "l", help: "Also show the number of stored ranges, the type, the time of the last use, and a * for what is pinned.")
     static let json = Flag("json", help: "Print a JSON array with one object for each resource or presentation.")
+    static let urls = Flag("urls", help: "Print the URLs alone, one a line, for scripts. Those with control characters are in --json only.")
     static let all = Flag("all", "a", help: "Also list the parts of HLS and DASH presentations, each by itself.")
 
     static let syntax = CommandSyntax(
@@ -19,8 +20,8 @@ struct ListCommand: Command {
             "An HLS or DASH presentation is one line, with the URL of its manifest and all that is stored of it. It is 'whole' when one variant"
                 + " plays to its end without the network.",
         ],
-        operands: .init(usage: "[URL…]", count: 0...CommandSyntax.maxOperands),
-        flags: CacheSettings.store + [long, all, json, KeySettings.asGiven],
+        operands: .init(usage: "[URL…]", count: 0...CommandSyntax.maxOperands, completion: .stored),
+        flags: CacheSettings.store + [long, all, urls, json, KeySettings.asGiven],
         examples: [
             .init("spool ls", "List everything, with totals."),
             .init("spool ls -l", "Show types, ranges and the last use as well."),
@@ -30,18 +31,19 @@ struct ListCommand: Command {
 
     private let settings: CacheSettings
     private let patterns: [ResourcePattern]
-    private let isLong: Bool
-    private let isJSON: Bool
+    private let form: Form
     private let isAll: Bool
+
+    /// The text that the command prints for each resource.
+    private enum Form { case short, long, urls, json }
 
     init(_ arguments: Arguments) throws(UsageError) {
         settings = try CacheSettings(arguments)
         patterns = arguments.operands.map(arguments.meant).map { name in
             ResourcePattern.isPattern(name) ? ResourcePattern(name) : ResourcePattern(prefix: name)
         }
-        isLong = arguments.has(Self.long)
+        form = arguments.isJSON ? .json : arguments.has(Self.urls) ? .urls : arguments.has(Self.long) ? .long : .short
         isAll = arguments.has(Self.all)
-        isJSON = arguments.isJSON
     }
 
     func run() async throws -> ExitCode {
@@ -57,20 +59,20 @@ struct ListCommand: Command {
     private func print(_ cache: MediaCache) async throws -> ListTotal {
         let groups = PresentationGroups(isAll ? [] : try await cache.presentations.all().filter { isListed($0.key) })
         var total = ListTotal()
-        if isJSON { try OutputStream.output.write("[") } else if isLong { try OutputStream.output.write(ListTable.heading) }
+        if form == .json { try OutputStream.output.write("[") } else if form == .long { try OutputStream.output.write(ListTable.heading) }
         for try await page in cache.pages {
             let shown = page.filter { isListed($0.key) && !groups.contains($0.key) }
             if !shown.isEmpty {
-                try OutputStream.output.write(isJSON ? objects(shown, groups, isFirst: total.lines == 0) : lines(shown, groups))
+                try OutputStream.output.write(text(of: shown, groups, isFirst: total.lines == 0))
                 total.lines += shown.count
             }
             // The parts of a presentation count, each once.
             for status in page where isListed(status.key) || groups.contains(status.key) { total.add(status) }
         }
         try await printPins(cache, &total)
-        if isJSON {
+        if form == .json {
             try OutputStream.output.write(total.lines == 0 ? "]\n" : "\n]\n")
-        } else if total.lines > 0 || patterns.isEmpty {
+        } else if form != .urls, total.lines > 0 || patterns.isEmpty {
             try await OutputStream.output.write(total.text + (patterns.isEmpty ? room(cache) : "") + "\n")
         }
         return total
@@ -87,7 +89,12 @@ struct ListCommand: Command {
     private func printPins(_ cache: MediaCache, _ total: inout ListTotal) async throws {
         for try await page in cache.pagesOfPins {
             for key in page where isListed(key) {
-                let line = isJSON ? (total.lines == 0 ? "\n" : ",\n") + pinObject(key) : ListTable.line(forPinOf: key, isLong: isLong)
+                let line =
+                    switch form {
+                    case .json: (total.lines == 0 ? "\n" : ",\n") + pinObject(key)
+                    case .urls: Self.line(key)
+                    case .short, .long: ListTable.line(forPinOf: key, isLong: form == .long)
+                    }
                 try OutputStream.output.write(line)
                 total.lines += 1
             }
@@ -101,16 +108,23 @@ struct ListCommand: Command {
         ]).text
     }
 
-    private func objects(_ page: [ResourceStatus], _ groups: PresentationGroups, isFirst: Bool) -> String {
-        let text = page.map { "\n" + (groups[$0.key]?.json ?? $0.json().text) }.joined(separator: ",")
-        return isFirst ? text : "," + text
+    private func text(of page: [ResourceStatus], _ groups: PresentationGroups, isFirst: Bool) -> String {
+        switch form {
+        case .json:
+            let text = page.map { "\n" + (groups[$0.key]?.json ?? $0.json().text) }.joined(separator: ",")
+            return isFirst ? text : "," + text
+        case .urls: return page.map { Self.line($0.key) }.joined()
+        case .short, .long:
+            return page.map { status in
+                if let presentation = groups[status.key] { return ListTable.line(presentation, status, isLong: form == .long) }
+                return ListTable.line(status, isLong: form == .long)
+            }.joined()
+        }
     }
 
-    private func lines(_ page: [ResourceStatus], _ groups: PresentationGroups) -> String {
-        page.map { status in
-            if let presentation = groups[status.key] { return ListTable.line(presentation, status, isLong: isLong) }
-            return ListTable.line(status, isLong: isLong)
-        }.joined()
+    /// Returns a key on a line of its own, or nothing for one that would not be one line.
+    private static func line(_ key: ResourceKey) -> String {
+        key.string.unicodeScalars.contains(where: \.isControl) ? "" : key.string + "\n"
     }
 }
 
@@ -126,7 +140,7 @@ private struct ListTotal {
         storedBytes = storedBytes.addingSaturated(status.stored.totalBytes)
     }
 
-    var text: String { "\(resources) resource\(resources == 1 ? "" : "s"), \(ByteCount.text(storedBytes)) stored" }
+    var text: String { "\(resources.counted("resource")), \(ByteCount.text(storedBytes)) stored" }
 }
 
 extension ResourceStatus {

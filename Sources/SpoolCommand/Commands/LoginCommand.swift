@@ -3,8 +3,7 @@ import SpoolCore
 import SpoolJSON
 
 /// `spool login`: prints a link that logs a browser in to the status page of the running server.
-struct LoginCommand: Command {
-    static let json = Flag("json", help: "Print one JSON object.")
+struct LoginCommand: StoreCommand {
 
     static let syntax = CommandSyntax(
         "login", "Print a link that lets a browser change what is stored",
@@ -14,25 +13,15 @@ struct LoginCommand: Command {
             "A server with --origin prints no link: the pages of its site have the address of the status page, and could use the login.",
             "The server is asked with the token in serve.json, which only its user can read.",
         ],
-        flags: [CacheSettings.directory, json],
+        flags: [CacheSettings.directory, .json],
         examples: [.init("spool login", "Open the printed link in a browser.")])
 
-    private let settings: CacheSettings
-    private let isJSON: Bool
-
-    init(_ arguments: Arguments) throws(UsageError) {
-        settings = try CacheSettings(arguments)
-        isJSON = arguments.isJSON
-    }
+    let settings: CacheSettings
+    let arguments: Arguments
 
     func run() async throws -> ExitCode {
-        let directory = try settings.directory()
-        guard let server = RunningServer.announced(in: directory) else {
-            throw Failure(
-                "no server has the store at \(directory); start 'spool serve' first, or name its store with --cache", .inputOutput)
-        }
-        let link = try server.loginLink()
-        try OutputStream.output.write((isJSON ? JSON.object([("link", .string(link))]).text : link) + "\n")
+        let link = try RunningServer.required(in: settings.directory()).loginLink()
+        try OutputStream.output.write((arguments.isJSON ? JSON.object([("link", .string(link))]).text : link) + "\n")
         return .success
     }
 }

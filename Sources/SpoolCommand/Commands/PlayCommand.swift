@@ -17,7 +17,7 @@ struct PlayCommand: Command {
             "While 'spool serve' has the store, requests go through that server, which keeps the bytes. Arguments after '--' go to the"
                 + " player.",
         ],
-        operands: .init(usage: "URL [-- ARGUMENT…]", count: 1...CommandSyntax.maxOperands),
+        operands: .init(usage: "URL [-- ARGUMENT…]", count: 1...CommandSyntax.maxOperands, completion: .stored),
         flags: [player] + CacheSettings.fetching + [KeySettings.asGiven],
         examples: [
             .init("spool play https://example.com/film.mp4", "Play with mpv, VLC or ffplay, whichever is installed."),
@@ -25,55 +25,31 @@ struct PlayCommand: Command {
         ])
 
     /// A supported player: its program, the arguments that make it exit at the end of the media,
-    /// and its form of playlist.
-    private struct Player {
+    /// and its form of a playlist with one URL.
+    private struct Player: Sendable {
         let name: String
-        let arguments: [String]
-        let playlist: Playlist
+        var arguments: [String] = []
+        var fileName = "play.m3u"
+        var text: @Sendable (_ url: String) -> String = { "#EXTM3U\n\($0)\n" }
+        /// Returns the arguments that name the playlist.
+        let words: @Sendable (_ path: String) -> [String]
 
         static let known = [
-            Player(name: "mpv", arguments: [], playlist: .m3u(flag: "--playlist=")),
-            Player(name: "vlc", arguments: ["--play-and-exit"], playlist: .m3u(flag: "")),
-            Player(name: "ffplay", arguments: ["-autoexit", "-loglevel", "warning"], playlist: .ffconcat),
+            Player(name: "mpv") { ["--playlist=" + $0] },
+            Player(name: "vlc", arguments: ["--play-and-exit"]) { [$0] },
+            // FFmpeg's programs read no list of plain media but that of the concat demuxer.
+            Player(
+                name: "ffplay", arguments: ["-autoexit", "-loglevel", "warning"], fileName: "play.ffconcat",
+                text: { "ffconcat version 1.0\nfile '\($0.replacing("'", with: "'\\''"))'\n" },
+                words: { ["-f", "concat", "-safe", "0", "-protocol_whitelist", "file,http,https,tcp,tls,crypto,data", $0] }),
         ]
 
         /// Writes the playlist for a URL into a directory that only this user can enter. Returns
         /// the arguments that make the player read it.
         func write(_ url: String, in directory: TemporaryDirectory) throws(SystemError) -> [String] {
-            let path = "\(directory.path)/\(playlist.fileName)"
-            try POSIXFileSystem().open(path, .create).write(Array(playlist.text(of: url).utf8), at: 0)
-            return playlist.words(path)
-        }
-    }
-
-    /// The form of a playlist with one URL.
-    private enum Playlist {
-        /// One URL on each line. `flag` precedes the path on the command line.
-        case m3u(flag: String)
-        /// The list of FFmpeg's concat demuxer. FFmpeg's programs read no other list of plain
-        /// media.
-        case ffconcat
-
-        var fileName: String {
-            switch self {
-            case .m3u: "play.m3u"
-            case .ffconcat: "play.ffconcat"
-            }
-        }
-
-        func text(of url: String) -> String {
-            switch self {
-            case .m3u: "#EXTM3U\n\(url)\n"
-            case .ffconcat: "ffconcat version 1.0\nfile '\(url.replacing("'", with: "'\\''"))'\n"
-            }
-        }
-
-        func words(_ path: String) -> [String] {
-            switch self {
-            case .m3u(let flag): [flag + path]
-            case .ffconcat:
-                ["-f", "concat", "-safe", "0", "-protocol_whitelist", "file,http,https,tcp,tls,crypto,data", path]
-            }
+            let path = "\(directory.path)/\(fileName)"
+            try POSIXFileSystem().open(path, .create).write(Array(text(url).utf8), at: 0)
+            return words(path)
         }
     }
 
@@ -102,24 +78,14 @@ struct PlayCommand: Command {
         settings.configuration.events.append(trouble)
         options.onResponse = { record in if record.status >= 400 { trouble.answered(record.status) } }
         let service = try await ProxyService.start(settings, options)
-        let failure: String?
-        do {
+        let failure = try await service.ending {
             // Other commands find the store through this process for as long as the player runs.
             do throws(SystemError) { _ = try service.announce(token) } catch { service.log.log(.warning, "\(error)") }
-            failure = try await play(service)
-        } catch {
-            await end(service)
-            throw error
+            return try await play(service)
         }
-        await end(service)
         // Each answer is on record once the proxy has stopped.
         if let failure { throw trouble.failure(failure) }
         return .success
-    }
-
-    private func end(_ service: ProxyService) async {
-        do throws(SystemError) { try service.retract() } catch { service.log.log(.warning, "\(error)") }
-        await service.stop()
     }
 
     /// Runs the player until it ends.

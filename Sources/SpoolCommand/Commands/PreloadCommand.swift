@@ -22,7 +22,7 @@ struct PreloadCommand: Command {
             "The seconds are found in MP4, MP3, AAC, FLAC, WAV, Ogg, Matroska and WebM. Of any other file 1 MiB is fetched for each second, and a"
                 + " note gives the reason. Exits 1 when a resource could not be preloaded; the others are.",
         ],
-        operands: .init(usage: "URL…|-", count: 1...CommandSyntax.maxOperands),
+        operands: .init(usage: "URL…|-", count: 1...CommandSyntax.maxOperands, completion: .stored),
         flags: [seconds, bytes, whole, SelectionFlags.start, jobs, json] + CacheSettings.store + [CacheSettings.freshness]
             + HeaderSettings.all
             + KeySettings.names + [IdentitySettings.identity, LimitFlags.maximumResource, CacheSettings.certificates, CacheSettings.http2]

@@ -3,7 +3,7 @@ import SpoolCore
 import SpoolStore
 import SpoolSystem
 
-/// `spool rekey`: changes the key of an encrypted store.
+/// `spool rekey`: changes the key of a store, or encrypts a plain one.
 struct RekeyCommand: Command {
     static let newKeyFile = Flag(
         "new-key-file", takes: "FILE", environment: "SPOOL_NEW_KEY_FILE",
@@ -17,7 +17,7 @@ struct RekeyCommand: Command {
     )
 
     static let syntax = CommandSyntax(
-        "rekey", "Give an encrypted store another key",
+        "rekey", "Encrypt a store, or give it another key",
         discussion: [
             "Once the command shows progress, only the new key opens the store. The command then seals one resource after the other anew,"
                 + " which takes room for a second copy of the largest one. Players are served meanwhile.",
@@ -27,7 +27,8 @@ struct RekeyCommand: Command {
             CacheSettings.directory, EncryptionSettings.keyFile, EncryptionSettings.passphraseFile, newKeyFile, newPassphraseFile, cipher,
         ],
         examples: [
-            .init("spool rekey --key-file old.key --new-key-file new.key", "Seal the store with another key.")
+            .init("spool rekey --new-key-file new.key", "Encrypt a plain store."),
+            .init("spool rekey --key-file old.key --new-key-file new.key", "Seal the store with another key."),
         ])
 
     private let settings: CacheSettings
@@ -57,40 +58,36 @@ struct RekeyCommand: Command {
         }
     }
 
-    /// Opens the store by its present key, or by the new one when an earlier run has changed the
-    /// key already.
+    /// Opens the store by its present key, or without one if it is plain. Opens it by the new key
+    /// when an earlier run has changed the key already.
     private func open(_ new: EncryptionOptions) throws -> MediaCache? {
-        do { return try settings.openExisting() } catch let error as CacheError {
-            guard case StoreError.key(.wrong)? = error.cause else { throw error }
+        do { return try settings.openExisting() } catch {
+            if let error = error as? CacheError, error.cause as? StoreError != .key(.wrong) { throw error }
             do { return try settings.openExisting(by: new) } catch _ as CacheError { throw error }
         }
     }
 
     private func rotate(_ cache: MediaCache, to provider: any KeyProvider, _ interruption: Interruption) async throws -> ExitCode {
-        let line = SharedProgress(name: "sealing anew", total: nil)
+        let line = ProgressBoard(names: ["sealing anew"], total: nil)
         let last = Locked(KeyRotationProgress())
-        do {
+        try await interruption.showing(line, interrupted: Self.stopped(last.withLock { $0 })) {
             try await interruption.cancelling { [algorithm = settings.encryption.algorithm] in
                 try await cache.rotateKey(to: provider, algorithm: algorithm) { progress in
                     last.withLock { $0 = progress }
-                    line.set(progress.resealedBytes, of: progress.totalBytes)
+                    line.update(done: progress.resealedBytes, of: progress.totalBytes)
                 }
             }
-        } catch {
-            line.clear()
-            guard let signal = interruption.signal else { throw error }
-            let progress = last.withLock { $0 }
-            throw Failure(
-                "stopped after \(Self.amount(progress)) of \(ByteCount.text(progress.totalBytes)); the store opens with the new key only, and"
-                    + " the same command goes on from here", .signal(signal))
         }
-        line.clear()
         try OutputStream.output.write("the store has the new key: \(Self.amount(last.withLock { $0 })) sealed anew\n")
         return .success
     }
 
+    private static func stopped(_ progress: KeyRotationProgress) -> String {
+        "stopped after \(amount(progress)) of \(ByteCount.text(progress.totalBytes)); the store opens with the new key only, and"
+            + " the same command goes on from here"
+    }
+
     private static func amount(_ progress: KeyRotationProgress) -> String {
-        let count = progress.resealedResources
-        return "\(count) resource\(count == 1 ? "" : "s"), \(ByteCount.text(progress.resealedBytes))"
+        "\(progress.resealedResources.counted("resource")), \(ByteCount.text(progress.resealedBytes))"
     }
 }

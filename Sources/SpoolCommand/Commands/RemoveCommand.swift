@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolDashboard
 import SpoolJSON
 import SpoolStore
 import SpoolSystem
@@ -9,7 +10,6 @@ struct RemoveCommand: Command {
     static let all = Flag("all", help: "Remove everything except downloads and pinned resources.")
     static let everything = Flag("everything", help: "Remove everything, with downloads, pins and the history.")
     static let dryRun = Flag("dry-run", "n", help: "Remove nothing, and list what would be removed.")
-    static let json = Flag("json", help: "Print one JSON object.")
 
     static let syntax = CommandSyntax(
         "rm", "Remove resources from the store",
@@ -20,8 +20,8 @@ struct RemoveCommand: Command {
             "With --all, downloads and pinned resources stay, and the last line has their size. --everything removes them as well, and"
                 + " leaves nothing of the users in the store: no list of downloads, no pins, no history.",
         ],
-        operands: .init(usage: "URL… | --all | --everything", count: 0...CommandSyntax.maxOperands),
-        flags: CacheSettings.store + KeySettings.names + [all, everything, dryRun, json],
+        operands: .init(usage: "URL… | --all | --everything", count: 0...CommandSyntax.maxOperands, completion: .stored),
+        flags: CacheSettings.store + KeySettings.names + [all, everything, dryRun, .json],
         examples: [
             .init("spool rm https://example.com/film.mp4", "Remove one film."),
             .init("spool rm --dry-run 'https://example.com/*'", "List what a pattern would remove."),
@@ -74,10 +74,8 @@ struct RemoveCommand: Command {
             // room.
             guard case StoreError.full? = error.cause else { throw error }
         }
-        let cache = try settings.open()
-        return try await cache.closing {
-            let server = cache.store.isWritable ? nil : try settings.server()
-            return named.names.isEmpty ? try await removeAll(cache, server) : try await removeNamed(cache, server)
+        return try await settings.changing { cache, server in
+            named.names.isEmpty ? try await removeAll(cache, server) : try await removeNamed(cache, server)
         }
     }
 
@@ -86,47 +84,32 @@ struct RemoveCommand: Command {
     private func removeAll(_ cache: MediaCache, _ server: RunningServer?) async throws -> ExitCode {
         let report = RemovalReport(isJSON: isJSON, isTotal: true)
         if let server {
-            try report.end(isErasing ? server.eraseEverything() : server.clear())
+            try report.end(server.removeAll(erasing: isErasing))
             return .success
         }
-        let count = try await cache.count()
-        let bytes = max(try await cache.totalSizeBytes(), expended.withLock { $0.values.saturatedSum })
-        if isErasing {
-            try await cache.eraseEverything()
-            try report.end(RunningServer.Outcome(removed: Int64(count), bytes: bytes))
-        } else {
-            let freed = try await cache.clear()
-            let kept = try await (count: cache.count(), bytes: cache.totalSizeBytes())
-            let removed = Int64(count).subtractingSaturated(Int64(kept.count))
-            try report.end(RunningServer.Outcome(removed: removed, bytes: freed, kept: Int64(kept.count), keptBytes: kept.bytes))
-        }
+        var counts = try await cache.removeAll(erasing: isErasing)
+        if isErasing { counts.bytes = max(counts.bytes, expended.withLock { $0.values.saturatedSum }) }
+        try report.end(counts)
         return .success
     }
 
     private func removeNamed(_ cache: MediaCache, _ server: RunningServer?) async throws -> ExitCode {
         let report = RemovalReport(isJSON: isJSON, isTotal: named.hasPatterns)
         for item in try await named.find(in: cache) {
-            var outcome = RunningServer.Outcome()
-            for part in try await parts(of: item.key, in: cache) { outcome.add(try await remove(part, cache, server)) }
-            try report.add(item, outcome)
+            let isOnlyPinned = try await cache.hasPinWithoutBytes(item.key)
+            try report.add(item, try await remove(item.key, cache, server), isOnlyPinned: isOnlyPinned)
         }
         try report.end()
         return report.code
     }
 
-    /// Removes one resource, through the server that has the store, so that the server's readers
-    /// are informed.
-    private func remove(_ key: ResourceKey, _ cache: MediaCache, _ server: RunningServer?) async throws -> RunningServer.Outcome {
+    /// Removes a resource or presentation, through the server that has the store, so that the
+    /// server's readers are informed.
+    private func remove(_ key: ResourceKey, _ cache: MediaCache, _ server: RunningServer?) async throws -> RemovalCounts {
         if let server { return try server.remove(key) }
-        let stored = try await cache.status(of: key)?.stored.totalBytes
-        guard try await cache.presentations.removeResource(key) else { return RunningServer.Outcome() }
-        return RunningServer.Outcome(removed: 1, bytes: expended.withLock { $0[key] } ?? stored ?? 0)
-    }
-
-    /// The resources to remove with `key`: all that only its presentation has, where it is the
-    /// manifest of one. The manifest is last, so that an interrupted removal can be repeated.
-    private func parts(of key: ResourceKey, in cache: MediaCache) async throws -> [ResourceKey] {
-        try await cache.presentations.ownResources(of: key)?.reversed() ?? [key]
+        let removed = try await cache.presentations.remove(key)
+        let bytes = expended.withLock { expended in removed.map { expended[$0.key] ?? $0.bytes }.saturatedSum }
+        return RemovalCounts(removed: Int64(removed.count), bytes: bytes)
     }
 
     /// Reports what a removal would remove.
@@ -136,14 +119,14 @@ struct RemoveCommand: Command {
         let isEmpty = try await cache.count() == 0
         let items = named.names.isEmpty ? isEmpty ? [] : try await everything.find(in: cache) : try await named.find(in: cache)
         for item in items {
-            var outcome = RunningServer.Outcome()
-            for part in try await parts(of: item.key, in: cache) {
+            var outcome = RemovalCounts()
+            for part in try await cache.presentations.ownResources(of: item.key) ?? [item.key] {
                 guard let status = try await cache.status(of: part) else { continue }
                 if named.names.isEmpty, !isErasing, Removal.keeps(status, in: cache) {
-                    outcome.add(RunningServer.Outcome(kept: 1, keptBytes: status.stored.totalBytes))
+                    outcome.add(RemovalCounts(kept: 1, keptBytes: status.stored.totalBytes))
                     continue
                 }
-                outcome.add(RunningServer.Outcome(removed: 1, bytes: status.stored.totalBytes))
+                outcome.add(RemovalCounts(removed: 1, bytes: status.stored.totalBytes))
             }
             if outcome.removed == 0, outcome.kept > 0 { report.keep(outcome) } else { try report.add(item, outcome) }
         }
@@ -161,7 +144,7 @@ private final class RemovalReport {
     private let isDry: Bool
     /// A failure when one of the resources was not there.
     private(set) var code = ExitCode.success
-    private var total = RunningServer.Outcome()
+    private var total = RemovalCounts()
     private var objects: [String] = []
 
     init(isJSON: Bool, isTotal: Bool, isDry: Bool = false) {
@@ -173,12 +156,17 @@ private final class RemovalReport {
     private var verb: String { isDry ? "would remove" : "removed" }
 
     /// Counts a resource that stays.
-    func keep(_ outcome: RunningServer.Outcome) { total.add(outcome) }
+    func keep(_ outcome: RemovalCounts) { total.add(outcome) }
 
-    func add(_ item: NamedResources.Item, _ outcome: RunningServer.Outcome) throws {
+    /// - Parameter isOnlyPinned: Whether the resource had a pin and no stored byte.
+    func add(_ item: NamedResources.Item, _ outcome: RemovalCounts, isOnlyPinned: Bool = false) throws {
         total.add(outcome)
         if isJSON { objects.append(object(item.key, outcome)) }
         guard outcome.removed > 0 else {
+            guard !isOnlyPinned else {
+                if !isJSON { try OutputStream.output.write("unpinned \(item.key), of which nothing was stored\n") }
+                return
+            }
             Message.notStored(item.name).say(as: isJSON ? .json : .text)
             code = .failure
             return
@@ -193,30 +181,25 @@ private final class RemovalReport {
     /// Ends the report.
     ///
     /// - Parameter total: The number of resources and bytes that were removed in all.
-    func end(_ total: RunningServer.Outcome) throws {
+    func end(_ total: RemovalCounts) throws {
         guard !isJSON else { return try OutputStream.output.write(json(total)) }
         let size = total.removed == 0 ? "" : " (\(ByteCount.text(total.bytes)))"
         guard isTotal else { return }
-        try OutputStream.output.write("\(verb) \(Self.resources(total.removed))\(size)\n")
+        try OutputStream.output.write("\(verb) \(total.removed.counted("resource"))\(size)\n")
         guard total.kept > 0 else { return }
-        let kept = "\(isDry ? "would keep" : "kept") \(Self.resources(total.kept)) (\(ByteCount.text(total.keptBytes)))"
+        let kept = "\(isDry ? "would keep" : "kept") \(total.kept.counted("resource")) (\(ByteCount.text(total.keptBytes)))"
         try OutputStream.output.write("\(kept) that are downloads or pinned; 'spool rm --everything' removes them as well\n")
     }
 
-    private static func resources(_ count: Int64) -> String { "\(count) resource\(count == 1 ? "" : "s")" }
-
-    private func object(_ key: ResourceKey, _ outcome: RunningServer.Outcome) -> String {
+    private func object(_ key: ResourceKey, _ outcome: RemovalCounts) -> String {
         JSON.object([
             ("key", .string(key.string)), ("url", .string(key.string)), ("removed", .integer(outcome.removed)),
             ("bytes", .integer(outcome.bytes)),
         ]).text
     }
 
-    private func json(_ total: RunningServer.Outcome) -> String {
-        let json = JSON.object([
-            ("removed", .integer(total.removed)), ("bytes", .integer(total.bytes)), ("kept", .integer(total.kept)),
-            ("keptBytes", .integer(total.keptBytes)), ("dryRun", .bool(isDry)),
-        ])
+    private func json(_ total: RemovalCounts) -> String {
+        let json = JSON.object(total.members + [("dryRun", .bool(isDry))])
         // The objects are written already, so they follow as the last member.
         return json.text.dropLast() + ",\"resources\":[\(objects.joined(separator: ","))]}\n"
     }

@@ -45,11 +45,6 @@ struct SavedTraffic {
     }
 
     private static func members(_ counts: Statistics) -> [(String, JSON)] {
-        [
-            ("savedBytes", .integer(counts.savedBytes)), ("fetchedBytes", .integer(counts.fetchedBytes)),
-            ("sentByOriginsBytes", JSON(counts.sentByOriginsBytes)), ("originRequests", .integer(counts.originRequests)),
-            ("bytesFromStore", .integer(counts.bytesFromStore)), ("bytesFromOrigin", .integer(counts.bytesFromOrigin)),
-            ("readers", .integer(counts.readers)), ("lostBytes", .integer(counts.lostBytes)),
-        ]
+        [("savedBytes", .integer(counts.savedBytes))] + counts.members
     }
 }

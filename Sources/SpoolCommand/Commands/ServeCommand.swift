@@ -19,7 +19,7 @@ struct ServeCommand: Command {
             "SIGHUP reads the settings again. The limits of the store, those of downloads and the log level change at once; the log names the"
                 + " settings that wait for a restart. With an error in a file, nothing changes.",
         ],
-        flags: ProxySettings.all + BucketSettings.all + [accessLog, drain, loops] + DownloadFlags.all + CacheSettings.fetching,
+        flags: settings,
         examples: [
             .init("spool serve", "Serve on 127.0.0.1:8080. Then: mpv http://127.0.0.1:8080/https/example.com/film.mp4"),
             .init(
@@ -28,6 +28,9 @@ struct ServeCommand: Command {
             .init(
                 "spool serve --origin https://media.example.com --policy whole", "Stand for one site, and store each resource to its end."),
         ])
+
+    /// All flags of a server. A file may set each of them.
+    static let settings = ProxySettings.all + BucketSettings.all + [accessLog, drain, loops] + DownloadFlags.all + CacheSettings.fetching
 
     static let accessLog = Flag(
         "access-log", takes: "FILE", environment: "SPOOL_ACCESS_LOG",
@@ -49,8 +52,8 @@ struct ServeCommand: Command {
     private let downloads: DownloadSettings
     /// Reports that this process became the writer of the store.
     private let takeovers = Takeovers()
-    private let cacheSettings: CacheSettings
-    private let proxySettings: ProxySettings
+    let cacheSettings: CacheSettings
+    let proxySettings: ProxySettings
 
     init(_ arguments: Arguments) throws(UsageError) {
         self.arguments = arguments
@@ -95,9 +98,12 @@ struct ServeCommand: Command {
         #if os(Linux)
         if let listener = try ServiceManager().takeListener() { options.listen(on: listener.descriptor, listener.address) }
         #endif
+        let unixSocket = try proxySettings.unixPath.map { try UnixAddress(path: $0).listeningSocket().release() }
+        defer { if let path = proxySettings.unixPath { unlink(path) } }
+        options.frontListener = unixSocket
         let service = try await ProxyService.start(cacheSettings, options)
         let report = ServiceReport(log: service.log)
-        do {
+        try await service.ending(grace: drainTime) {
             takeStore(service, token)
             let followingStore = Task { for await _ in takeovers.times { takeStore(service, token) } }
             defer { followingStore.cancel() }
@@ -114,17 +120,12 @@ struct ServeCommand: Command {
                 started: arguments, directory: cacheSettings.configuration.storage.directory, cache: service.cache, log: service.log)
             try await service.interruption.onHangup {
                 do throws(SystemError) { try accessLog?.reopen() } catch { service.log.log(.warning, "the access log stays: \(error)") }
-                report.reload { reload.run() }
+                return report.reload { reload.run() }
             }
             report.ready(service.proxy, service.publicAddress)
             await service.interruption.wait()
             report.stopping()
-        } catch {
-            await service.stop()
-            throw error
         }
-        do throws(SystemError) { try service.retract() } catch { service.log.log(.warning, "\(error)") }
-        await service.stop(grace: service.interruption.signal == SIGTERM ? drainTime : 0)
         return .success
     }
 
@@ -221,6 +222,7 @@ struct ProxyService {
         do {
             var dashboardOptions = dashboardOptions
             dashboardOptions.version = VersionCommand.version
+            dashboardOptions.reload = { interruption.hangUp($0) }
             let dashboard = Dashboard(cache: cache, of: options, dashboardOptions)
             let proxy = try ProxyServer(cache: cache, options: options.logging(to: log), ownPages: dashboard.pages)
             try proxy.start()
@@ -247,16 +249,25 @@ struct ProxyService {
         return server
     }
 
+    /// Runs `body`, then removes `serve.json` and stops the service, also after an error.
+    ///
+    /// - Parameter grace: The longest time for answers that are under way at SIGTERM.
+    func ending<Result>(grace: Nanoseconds = 0, after body: () async throws -> Result) async throws -> Result {
+        let result: Swift.Result<Result, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        do throws(SystemError) { try retract() } catch { log.log(.warning, "\(error)") }
+        await stop(grace: interruption.signal == SIGTERM ? grace : 0)
+        return try result.get()
+    }
+
     /// Removes `serve.json`, when this process has written it.
-    func retract() throws(SystemError) {
+    private func retract() throws(SystemError) {
         guard cache.store.isWritable, let directory = cache.configuration.storage.directory else { return }
         try RunningServer.retract(in: directory)
     }
 
     /// Stops the proxy, then closes the store, then the log.
-    ///
-    /// - Parameter grace: The longest time for answers that are under way.
-    func stop(grace: Nanoseconds = 0) async {
+    private func stop(grace: Nanoseconds) async {
         let isInterrupted = interruption.signal != nil
         if isInterrupted {
             let wait = grace > 0 ? "answers under way have \(grace / 1_000_000_000) s; " : ""

@@ -5,8 +5,7 @@ import SpoolJSON
 import SpoolSystem
 
 /// `spool stat`: shows the metadata and stored ranges of one resource, or what the cache saved.
-struct StatCommand: Command {
-    static let json = Flag("json", help: "Print one JSON object.")
+struct StatCommand: StoreCommand {
 
     static let syntax = CommandSyntax(
         "stat", "Show what is stored of one resource or presentation, or what the cache saved",
@@ -16,39 +15,31 @@ struct StatCommand: Command {
                 + " Exits 1 when nothing is stored.",
             "Without a URL: what was played, fetched and saved on each day. Those of a running 'spool serve' are as old as its last stored bytes.",
         ],
-        operands: .init(usage: "[URL|KEY]", count: 0...1),
-        flags: CacheSettings.store + KeySettings.names + [json],
+        operands: .init(usage: "[URL|KEY]", count: 0...1, completion: .stored),
+        flags: CacheSettings.store + KeySettings.names + [.json],
         examples: [
             .init("spool stat https://example.com/film.mp4", "Show the stored ranges of a film, or why it is not stored."),
             .init("spool stat", "Show what the cache saved on each day."),
         ])
 
-    private let settings: CacheSettings
-    /// The resource, or nil for what the cache saved.
-    private let name: String?
-    private let isJSON: Bool
-
-    init(_ arguments: Arguments) throws(UsageError) {
-        settings = try CacheSettings(arguments)
-        name = arguments.operands.first.map(arguments.meant)
-        isJSON = arguments.has(Self.json)
-    }
+    let settings: CacheSettings
+    let arguments: Arguments
 
     func run() async throws -> ExitCode {
-        let cache = try settings.openToRead()
-        guard let name else {
+        let (cache, isJSON) = (try settings.openToRead(), arguments.isJSON)
+        // Without a name, what the cache saved.
+        guard let name = arguments.operands.first.map(arguments.meant) else {
             let saved = SavedTraffic(days: try await cache.closing { try await HistoryKeeper.days(of: cache) })
             try OutputStream.output.write(isJSON ? saved.json : saved.text + bucketLine())
             return .success
         }
         let key = settings.key(name)
-        let (found, isPinned, presentation) = try await cache.closing {
+        let (found, isPinned, presentation, reason) = try await cache.closing {
             (
                 try await cache.status(of: key), try await cache.hasPinWithoutBytes(key),
-                try await cache.presentations.status(of: key)
+                try await cache.presentations.status(of: key), try await settings.notStoredBecause(key, in: cache)
             )
         }
-        let reason = try notStoredBecause(key)
         guard var status = found else {
             let pin = isPinned ? "; it is pinned, which protects bytes that are stored later" : ""
             throw Failure(
@@ -72,13 +63,6 @@ struct StatCommand: Command {
             "bucket, since the server began: \(ByteCount.text(count("servedBytes"))) served by \(count("hits")) of \(count("requests")) requests,"
             + " \(count("failures")) failed, \(count("damages")) damaged; \(count("uploads")) uploads of \(ByteCount.text(count("uploadedBytes"))),"
             + " \(count("uploadFailures")) failed\n"
-    }
-
-    /// Returns the reason from the server that has the store. A server that was killed does not
-    /// answer, so the result is nil.
-    private func notStoredBecause(_ key: ResourceKey) throws -> String? {
-        guard let server = RunningServer.announced(in: try settings.directory()) else { return nil }
-        do { return try server.notStoredBecause(key) } catch { return nil }
     }
 
     /// The largest number of ranges that are listed. The bar shows all of them, and `--json` lists
@@ -117,8 +101,7 @@ struct StatCommand: Command {
         if let lastAccess = status.lastAccess { facts.append(("last used", lastAccess.iso8601)) }
         if status.isPinned { facts.append(("pinned", "yes")) }
         let share = length.map { " of \(ByteCount.text($0)) (\(ByteCount.percent(status.stored.totalBytes, of: $0)) %)" } ?? ""
-        let count = status.stored.rangeCount
-        facts.append(("stored", "\(ByteCount.text(status.stored.totalBytes))\(share) in \(count) range\(count == 1 ? "" : "s")"))
+        facts.append(("stored", "\(ByteCount.text(status.stored.totalBytes))\(share) in \(status.stored.rangeCount.counted("range"))"))
         if let reason = status.notStoredBecause { facts.append(("not stored", reason)) }
         return facts
     }

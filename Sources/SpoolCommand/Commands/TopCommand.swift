@@ -36,9 +36,7 @@ struct TopCommand: Command {
 
     func run() async throws -> ExitCode {
         let directory = try settings.directory()
-        guard let server = RunningServer.announced(in: directory) else {
-            throw Failure("no server has the store at \(directory); start 'spool serve', or give --cache DIR")
-        }
+        let server = try RunningServer.required(in: directory)
         let interruption = try await Interruption.install()
         let isFullScreen = OutputStream.output.isTerminal && !isJSON
         let screen = isFullScreen ? FullScreen() : nil

@@ -4,7 +4,7 @@ import SpoolDashboard
 import SpoolJSON
 
 /// `spool verify`: reads the stored bytes and compares them with their checksums.
-struct VerifyCommand: Command {
+struct VerifyCommand: StoreCommand {
     static let repair = Flag("repair", help: "Take damaged bytes out of the store, so that they are fetched again.")
     static let json = Flag("json", help: "Print a JSON array with one object for each resource.")
 
@@ -16,7 +16,7 @@ struct VerifyCommand: Command {
                 + " do not get it: Spool compares stored bytes with their checksums before it sends them for the first time."
                 + " Exits 1 when damaged bytes are left in the store or a resource is not there."
         ],
-        operands: .init(usage: "[URL…]", count: 0...CommandSyntax.maxOperands),
+        operands: .init(usage: "[URL…]", count: 0...CommandSyntax.maxOperands, completion: .stored),
         flags: CacheSettings.store + KeySettings.names + [repair, json],
         examples: [
             .init("spool verify", "Read everything that is stored, and report damage."),
@@ -25,33 +25,26 @@ struct VerifyCommand: Command {
                 "spool verify --repair https://example.com/film.mp4", "Remove the damaged bytes of a film, so that they are fetched again."),
         ])
 
-    private let settings: CacheSettings
-    private let named: NamedResources
-    private let isRepairing: Bool
-    private let isJSON: Bool
+    let settings: CacheSettings
+    let arguments: Arguments
 
-    init(_ arguments: Arguments) throws(UsageError) {
-        settings = try CacheSettings(arguments)
-        named = NamedResources(names: arguments.operands.map(arguments.meant), settings: settings)
-        isRepairing = arguments.has(Self.repair)
-        isJSON = arguments.isJSON
-    }
+    private var isRepairing: Bool { arguments.has(Self.repair) }
 
     func run() async throws -> ExitCode {
         // The command does not create a store.
         let looked = try settings.openToRead()
         guard isRepairing else { return try await looked.closing { try await verify(looked) } }
         await looked.close()
-        let cache = try settings.open()
         // A server that has the store repairs it itself, so that its readers are informed.
-        return try await cache.closing { try await verify(cache, through: cache.store.isWritable ? nil : settings.server()) }
+        return try await settings.changing { cache, server in try await verify(cache, through: server) }
     }
 
     // MARK: Verifying
 
     private func verify(_ cache: MediaCache, through server: RunningServer? = nil) async throws -> ExitCode {
+        let named = NamedResources(names: arguments.operands.map(arguments.meant), settings: settings)
         let items = try await named.find(in: cache)
-        let report = Report(isJSON: isJSON, isRepairing: isRepairing)
+        let report = Report(isJSON: arguments.isJSON, isRepairing: isRepairing)
         try report.begin()
         if named.names.isEmpty {
             for try await page in cache.pages { for status in page { try await verify(status, in: cache, server, report) } }
@@ -66,7 +59,7 @@ struct VerifyCommand: Command {
         _ item: NamedResources.Item, in cache: MediaCache, _ server: RunningServer?, _ report: Report
     ) async throws {
         guard let status = try await cache.status(of: item.key) else {
-            Message.notStored(item.name).say(as: isJSON ? .json : .text)
+            Message.notStored(item.name).say(as: arguments.outputFormat)
             report.isGood = false
             return
         }
@@ -81,7 +74,7 @@ struct VerifyCommand: Command {
     private func verify(
         _ status: ResourceStatus, in cache: MediaCache, _ server: RunningServer?, _ report: Report
     ) async throws {
-        let line = SharedProgress(name: "\(status.key)", total: status.stored.totalBytes)
+        let line = ProgressBoard(names: ["\(status.key)"], total: status.stored.totalBytes)
         defer { line.clear() }
         // A resource that was removed after the listing has no damage.
         let verification =
@@ -116,7 +109,7 @@ private final class Report {
     }
 
     func add(_ found: Verification) throws {
-        if isJSON { try OutputStream.output.write((resources == 0 ? "\n" : ",\n") + found.json) }
+        if isJSON { try OutputStream.output.write((resources == 0 ? "\n" : ",\n") + JSON.object(found.members()).text) }
         resources += 1
         soundBytes = soundBytes.addingSaturated(found.soundBytes)
         uncheckedBytes = uncheckedBytes.addingSaturated(found.uncheckedBytes)
@@ -131,7 +124,7 @@ private final class Report {
 
     func end() throws {
         if isJSON { return try OutputStream.output.write(resources == 0 ? "]\n" : "\n]\n") }
-        var facts = ["\(resources) resource\(resources == 1 ? "" : "s")", "\(ByteCount.text(soundBytes)) sound"]
+        var facts = [resources.counted("resource"), "\(ByteCount.text(soundBytes)) sound"]
         if uncheckedBytes > 0 { facts.append("\(ByteCount.text(uncheckedBytes)) without checks") }
         facts.append(damagedBytes == 0 ? "no damage" : "\(ByteCount.text(damagedBytes)) damaged")
         try OutputStream.output.write(facts.joined(separator: ", ") + "\n")
@@ -139,17 +132,5 @@ private final class Report {
             OutputStream.error.say(
                 "spool: 'spool verify --repair' removes damaged bytes from the store; the next use fetches them again")
         }
-    }
-}
-
-extension Verification {
-    /// The result as one JSON object. Ranges are pairs of the first offset and the one after the
-    /// last.
-    fileprivate var json: String {
-        JSON.object([
-            ("key", .string(key.string)), ("url", .string(url)), ("soundBytes", .integer(soundBytes)),
-            ("uncheckedBytes", .integer(uncheckedBytes)), ("damagedBytes", .integer(damaged.totalBytes)), ("damaged", damaged.json()),
-            ("repaired", .bool(isRepaired)),
-        ]).text
     }
 }

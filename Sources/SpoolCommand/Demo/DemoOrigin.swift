@@ -133,6 +133,8 @@ final class DemoOrigin: Handler {
         }
         let fields = request.fields
         switch Precondition.evaluate(fields: fields, representation: file.representation(now: time.wallNow)) {
+        case .failed:
+            return .error(412, "the file is not the version that the request names", fields: file.fields)
         case .notModified:
             return Response(304, fields: file.fields)
         case .proceed(let honoursRange):

@@ -74,7 +74,7 @@ struct BucketCheck {
     ) async -> Result<(BucketAnswer, [UInt8]), OriginError> {
         guard let request = address.request(probe) else { return .failure(.unsupportedURL(address.publicAddress)) }
         let result = await withCheckedContinuation { continuation in
-            _ = transport.start(request, receiver: ProbeReceiver { continuation.resume(returning: $0) })
+            _ = transport.start(request, receiver: AnswerReceiver { continuation.resume(returning: $0) })
         }
         return result.map { (BucketAnswer($0.head, $0.body, now: SystemTime().wallNow), $0.body) }
     }
@@ -87,34 +87,6 @@ extension BucketAddress.Probe {
         case .put: "written"
         case .delete: "deleted"
         }
-    }
-}
-
-/// Receives the head and the beginning of the body of an answer.
-private final class ProbeReceiver: TransferReceiver, @unchecked Sendable {
-    // Safe to share: only the callbacks use the state, and they come one at a time.
-    private let done: @Sendable (Result<(head: ResponseHead, body: [UInt8]), OriginError>) -> Void
-    private var head: ResponseHead?
-    private var body: [UInt8] = []
-
-    /// The most bytes of a body that are kept. The document of an error has some hundreds.
-    private static let bodyLimit = 16 << 10
-
-    init(_ done: @escaping @Sendable (Result<(head: ResponseHead, body: [UInt8]), OriginError>) -> Void) { self.done = done }
-
-    func headReceived(_ head: ResponseHead) { self.head = head }
-
-    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
-        body += bytes.prefix(Self.bodyLimit - body.count)
-        return body.count < Self.bodyLimit ? .taken : .enough
-    }
-
-    func batchEnded() {}
-
-    func finished(_ end: TransferEnd) {
-        if case .failed(let error) = end { return done(.failure(error)) }
-        guard let head else { return done(.failure(.malformed("it has no head"))) }
-        done(.success((head, body)))
     }
 }
 #endif

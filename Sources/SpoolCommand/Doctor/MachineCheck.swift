@@ -13,7 +13,7 @@ struct MachineCheck {
     private static let wantedDescriptors = 4096
 
     func findings() -> [Finding] {
-        [program, descriptors] + certificates + proxies + [players]
+        [program, descriptors, certificates, proxies, players].compactMap(\.self)
     }
 
     private var program: Finding {
@@ -34,34 +34,30 @@ struct MachineCheck {
         return .ok("open files", "\(count) are allowed")
     }
 
-    private var certificates: [Finding] {
+    private var certificates: Finding? {
         #if os(Linux)
-        guard let path = settings.configuration.network.certificateFile ?? CurlLibrary.certificateFile else { return [] }
+        guard let path = settings.configuration.network.certificateFile ?? CurlLibrary.certificateFile else { return nil }
         guard access(path, R_OK) == 0 else {
-            return [
-                .problem(
-                    "certificates", "\(path) can't be read, so HTTPS origins can't be verified",
-                    advice: "install the package ca-certificates, or give --ca-file FILE")
-            ]
+            return .problem(
+                "certificates", "\(path) can't be read, so HTTPS origins can't be verified",
+                advice: "install the package ca-certificates, or give --ca-file FILE")
         }
-        return [.ok("certificates", path)]
+        return .ok("certificates", path)
         #else
-        return []
+        return nil
         #endif
     }
 
-    private var proxies: [Finding] {
+    private var proxies: Finding? {
         #if os(Linux)
         let names = EnvironmentProxy().names
-        guard !names.isEmpty else { return [.ok("proxies", "no variable names a proxy for origins")] }
+        guard !names.isEmpty else { return .ok("proxies", "no variable names a proxy for origins") }
         let isAre = names.count == 1 ? "is" : "are"
-        return [
-            .warning(
-                "proxies", "\(names.joined(separator: " and ")) \(isAre) set: requests to origins go through that proxy",
-                advice: "unset the variable if that is not intended, or name hosts in no_proxy")
-        ]
+        return .warning(
+            "proxies", "\(names.joined(separator: " and ")) \(isAre) set: requests to origins go through that proxy",
+            advice: "unset the variable if that is not intended, or name hosts in no_proxy")
         #else
-        return []
+        return nil
         #endif
     }
 

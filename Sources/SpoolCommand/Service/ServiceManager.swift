@@ -58,26 +58,7 @@ struct ServiceManager: Sendable {
     /// Sends a message. Ignored without a manager, and never waits.
     func notify(_ message: Message) throws(SystemError) {
         guard let socketPath else { return }
-        let number = try systemCall("socket", on: socketPath) {
-            socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        }
-        let descriptor = FileDescriptor(owning: number)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        var path = Array(socketPath.utf8)
-        let room = MemoryLayout.size(ofValue: address.sun_path)
-        guard path.count < room else { throw SystemError(code: ENAMETOOLONG, operation: "sendto", subject: socketPath) }
-        if path[0] == UInt8(ascii: "@") { path[0] = 0 }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
-        let length = socklen_t(MemoryLayout<sockaddr_un>.size - room + path.count)
-        let bytes = Array(message.text.utf8)
-        _ = try systemCall("sendto", on: socketPath) {
-            withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    sendto(descriptor.rawValue, bytes, bytes.count, Int32(MSG_DONTWAIT), $0, length)
-                }
-            }
-        }
+        try UnixAddress(path: socketPath).send(message.text)
     }
 
     // MARK: Listeners

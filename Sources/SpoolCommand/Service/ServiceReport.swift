@@ -18,10 +18,12 @@ struct ServiceReport: Sendable {
         proxy.onLoops(every: max(timeout / 2, .milliseconds(1))) { send(.alive) }
     }
 
-    /// Reports that the settings are being read, calls `body`, and reports the end of it.
-    func reload(_ body: () -> String) {
+    /// Reports that the settings are being read, calls `body`, and reports its sentence.
+    func reload(_ body: () -> String) -> String {
         send(.reloading(now: SystemTime().now))
-        send(.ready(body()))
+        let report = body()
+        send(.ready("serving; \(report)"))
+        return report
     }
 
     func stopping() { send(.stopping) }
@@ -33,7 +35,7 @@ struct ServiceReport: Sendable {
     }
     #else
     func ready(_ proxy: ProxyServer, _ address: String) {}
-    func reload(_ body: () -> String) { _ = body() }
+    func reload(_ body: () -> String) -> String { body() }
     func stopping() {}
     #endif
 }

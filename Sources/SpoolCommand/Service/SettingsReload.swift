@@ -16,7 +16,7 @@ struct SettingsReload: Sendable {
     /// The flags whose values can change while the server runs.
     private static let live = [CacheSettings.level, CacheSettings.verbose] + LimitFlags.all + DownloadFlags.all
 
-    /// Reads the settings, and returns the line for the service manager.
+    /// Reads the settings, and returns what came of it.
     func run() -> String {
         do {
             let new = try started.readAgain()
@@ -24,12 +24,14 @@ struct SettingsReload: Sendable {
             if let limits = settings.limits { try cache.setLimits(limits) }
             cache.downloads.settings = settings.downloads
             log.level = settings.logLevel
-            log.log(.notice, report(new, settings))
-            return "serving; settings read again"
+            let report = report(new, settings)
+            log.log(.notice, report)
+            return report
         } catch {
             let text = (error as? Failure)?.message ?? (error as? CacheError)?.message ?? "\(error)"
-            log.log(.warning, "the settings stay as they are: \(text)")
-            return "serving; the settings are invalid: \(text)"
+            let report = "the settings stay as they are: \(text)"
+            log.log(.warning, report)
+            return report
         }
     }
 

@@ -1,3 +1,4 @@
+import SpoolCore
 import SpoolSystem
 
 /// The thread that writes the lines of a log, so that a blocked reader delays no caller.
@@ -26,8 +27,7 @@ final class LineLane: Sendable {
                 return nil
             }
             queue.waiting += 1
-            defer { queue.dropped = 0 }
-            return queue.dropped
+            return exchange(&queue.dropped, with: 0)
         }
         guard let dropped else { return }
         lane.post { [queue] in

@@ -82,7 +82,10 @@ extension StandardErrorLog.Format {
 
 extension Arguments {
     /// Whether the output is JSON.
-    var isJSON: Bool { has(ListCommand.json) }
+    var isJSON: Bool { has(.json) }
+
+    /// The form of messages about single resources, which is that of the output.
+    var outputFormat: StandardErrorLog.Format { isJSON ? .json : .text }
 
     /// The form of messages on standard error.
     var messageFormat: StandardErrorLog.Format { isJSON || has(CacheSettings.logJSON) ? .json : .text }

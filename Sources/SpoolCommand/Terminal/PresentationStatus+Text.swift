@@ -2,25 +2,6 @@ import Spool
 import SpoolCore
 import SpoolJSON
 
-/// The presentations of a listing, and the resources that they stand for.
-struct PresentationGroups {
-    private var byKey: [ResourceKey: PresentationStatus] = [:]
-    private var parts = Set<ResourceKey>()
-
-    init(_ presentations: [PresentationStatus]) {
-        for presentation in presentations {
-            byKey[presentation.key] = presentation
-            parts.formUnion(presentation.resources)
-        }
-        parts.subtract(byKey.keys)
-    }
-
-    subscript(key: ResourceKey) -> PresentationStatus? { byKey[key] }
-
-    /// Whether the resource is a part of a presentation, and not the manifest that names it.
-    func contains(_ key: ResourceKey) -> Bool { parts.contains(key) }
-}
-
 extension PresentationStatus {
     /// The state in one word.
     var stateText: String { isComplete ? "whole" : isLive ? "live" : "part" }

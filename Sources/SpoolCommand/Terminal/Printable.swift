@@ -23,3 +23,8 @@ extension Unicode.Scalar {
     /// them.
     var isControl: Bool { value < 0x20 || (0x7F...0x9F).contains(value) }
 }
+
+extension BinaryInteger {
+    /// The number with its noun, for example `1 resource`.
+    func counted(_ noun: String) -> String { "\(self) \(noun)\(self == 1 ? "" : "s")" }
+}

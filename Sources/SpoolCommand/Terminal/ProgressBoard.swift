@@ -1,8 +1,8 @@
 import SpoolCore
 import SpoolSystem
 
-/// The lines that a terminal shows during several transfers: one for each that is under way, and
-/// one for all of them together. Nothing is drawn on anything but a terminal.
+/// The lines that a terminal shows during transfers: one for each that is under way, and one for
+/// several of them together. Nothing is drawn on anything but a terminal.
 final class ProgressBoard: Sendable {
     private struct State {
         var names: [String]
@@ -19,35 +19,31 @@ final class ProgressBoard: Sendable {
     /// The interval of drawing.
     private static let interval: Nanoseconds = .milliseconds(100)
 
-    private let stream: OutputStream
-    private let time: any TimeSource
+    private let time = SystemTime()
     private let state: Locked<State>
-    private let write: @Sendable (String) -> Void
 
     /// Creates a board without lines.
     ///
-    /// - Parameter names: The names of the transfers, by their index.
-    init(names: [String], stream: OutputStream = .error, time: any TimeSource = SystemTime(), write: (@Sendable (String) -> Void)? = nil) {
-        self.stream = stream
-        self.time = time
-        self.write =
-            write ?? { text in
-                guard stream.isTerminal else { return }
-                do throws(SystemError) { try stream.write(Array(text.utf8)) } catch { return }
-            }
-        var all = ProgressLine(name: "\(names.count) resources", stream: stream, time: time)
-        all.showsStore = false
-        state = Locked(State(names: names, all: all))
+    /// - Parameters:
+    ///   - names: The names of the transfers, by their index.
+    ///   - total: The number of bytes of the first one, or nil while it is unknown.
+    init(names: [String], total: Int64? = nil) {
+        let all = ProgressLine(name: "\(names.count) resources", stream: .error, time: time, showsStore: false)
+        state = Locked(State(names: names, amounts: [0: (0, total)], all: all))
     }
 
     /// Sets the amounts of a transfer, and draws when it is due.
-    func update(_ index: Int, done: Int64, of total: Int64?) {
+    func update(_ index: Int = 0, done: Int64, of total: Int64?) { change(index) { _ in (done, total) } }
+
+    /// A closure that adds bytes to the first transfer.
+    var add: @Sendable (Int64) -> Void { { [self] bytes in change(0) { ($0.done.addingSaturated(bytes), $0.total) } } }
+
+    private func change(_ index: Int, _ amounts: ((done: Int64, total: Int64?)) -> (Int64, Int64?)) {
         draw { state in
             if state.lines[index] == nil {
-                state.lines[index] = ProgressLine(name: state.names[index], stream: stream, time: time)
-                state.lines[index]?.showsStore = false
+                state.lines[index] = ProgressLine(name: state.names[index], stream: .error, time: time, showsStore: false)
             }
-            state.amounts[index] = (done, total)
+            state.amounts[index] = amounts(state.amounts[index] ?? (0, nil))
         }
     }
 
@@ -55,24 +51,23 @@ final class ProgressBoard: Sendable {
     func finish(_ index: Int) { draw { $0.lines[index] = nil } }
 
     /// Clears all lines, so that a result can take their place.
-    func clear() {
-        let text = state.withLock { state in
-            defer { state.drawn = 0 }
-            return Self.back(over: state.drawn)
-        }
-        if !text.isEmpty { write(text) }
-    }
+    func clear() { Self.write(state.withLock { Self.back(over: exchange(&$0.drawn, with: 0)) }) }
 
     private func draw(_ change: (inout State) -> Void) {
-        let text = state.withLock { state -> String? in
+        let text = state.withLock { state -> String in
             change(&state)
             let now = time.now
-            if let shown = state.shown, now - shown < Self.interval { return nil }
+            if let shown = state.shown, now - shown < Self.interval { return "" }
             state.shown = now
             return frame(&state)
         }
         // Drawn outside the lock, because a terminal may be slow.
-        if let text { write(text) }
+        Self.write(text)
+    }
+
+    private static func write(_ text: String) {
+        guard !text.isEmpty, OutputStream.error.isTerminal else { return }
+        do throws(SystemError) { try OutputStream.error.write(Array(text.utf8)) } catch { return }
     }
 
     private func frame(_ state: inout State) -> String {
@@ -93,4 +88,19 @@ final class ProgressBoard: Sendable {
 
     /// Moves to the first of the lines that were drawn, and clears them.
     private static func back(over lines: Int) -> String { lines == 0 ? "" : "\u{1B}[\(lines)A\r\u{1B}[J" }
+}
+
+extension Interruption {
+    /// Runs work that a line shows, and clears the line after it.
+    ///
+    /// - Parameter message: The message of the error when a signal stopped the work.
+    func showing<Value>(
+        _ line: ProgressBoard, interrupted message: @autoclosure () -> String, _ work: () async throws -> Value
+    ) async throws -> Value {
+        defer { line.clear() }
+        do { return try await work() } catch {
+            guard let signal else { throw error }
+            throw Failure(message(), .signal(signal))
+        }
+    }
 }

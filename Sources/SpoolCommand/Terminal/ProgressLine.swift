@@ -1,8 +1,9 @@
 import SpoolCore
+import SpoolJSON
 import SpoolSystem
 
 /// The line that a terminal shows during a transfer: amount, rate, remaining time, and the share
-/// that came from the store.
+/// that came from the store. For programs it is a JSON object on a line of its own (docs/json.md).
 struct ProgressLine {
     private let stream: OutputStream
     private let name: String
@@ -12,16 +13,21 @@ struct ProgressLine {
     private var shown: MonotonicInstant?
     /// The number of bytes to come, or nil while it is unknown.
     var total: Int64?
+    /// The URL in the lines for programs, or nil for the line of a terminal.
+    var jsonURL: String?
     /// Whether the line shows the share that was stored.
-    var showsStore = true
+    private let showsStore: Bool
     private(set) var received: Int64 = 0
     /// The received bytes that were stored before.
     private(set) var fromStore: Int64 = 0
 
     /// The interval of drawing: ten times a second, as fast as an eye reads.
     private static let interval: Nanoseconds = .milliseconds(100)
+    /// The interval of lines for programs.
+    private static let jsonInterval: Nanoseconds = .seconds(1)
 
-    init(name: String, stream: OutputStream, time: any TimeSource) {
+    init(name: String, stream: OutputStream, time: any TimeSource, showsStore: Bool = true) {
+        self.showsStore = showsStore
         self.name = name
         self.stream = stream
         self.time = time
@@ -29,23 +35,18 @@ struct ProgressLine {
         rate = TransferRate(now: began)
     }
 
+    private var isShown: Bool { jsonURL != nil || stream.isTerminal }
+
     /// Adds received bytes, and draws the line when it is due and the stream is a terminal.
     mutating func add(_ bytes: Int64, fromStore stored: Int64) {
-        if let line = lineAfter(bytes, fromStore: stored) { draw(line) }
-    }
-
-    /// Adds received bytes.
-    ///
-    /// - Returns: The line to draw, or nil when it is not due or the stream is no terminal.
-    mutating func lineAfter(_ bytes: Int64, fromStore stored: Int64) -> String? {
         received = received.addingSaturated(bytes)
         fromStore = fromStore.addingSaturated(stored)
-        guard stream.isTerminal else { return nil }
+        guard isShown else { return }
         let now = time.now
         rate.update(received, now: now)
-        if let shown, now - shown < Self.interval { return nil }
+        if let shown, now - shown < (jsonURL == nil ? Self.interval : Self.jsonInterval) { return }
         shown = now
-        return line(bytesPerSecond: rate.bytesPerSecond)
+        draw(line(bytesPerSecond: rate.bytesPerSecond))
     }
 
     /// Sets the number of received bytes, and returns the line of this moment.
@@ -57,24 +58,29 @@ struct ProgressLine {
 
     /// Draws a last line with the result.
     func finish() {
-        guard stream.isTerminal else { return }
-        draw(line(bytesPerSecond: TransferRate.average(received, over: time.now - began)))
-        stream.say("")
+        guard isShown else { return }
+        draw(line(bytesPerSecond: TransferRate.average(received, over: time.now - began), isOver: true))
+        if jsonURL == nil { stream.say("") }
     }
 
     /// Clears the line, so that a message can take its place.
     func clear() {
-        if stream.isTerminal && shown != nil { draw("") }
+        if jsonURL == nil, stream.isTerminal, shown != nil { draw("") }
     }
 
-    private func draw(_ line: String) { Self.draw(line, on: stream) }
-
     /// Draws the line over the one before.
-    static func draw(_ line: String, on stream: OutputStream) {
+    private func draw(_ line: String) {
+        guard jsonURL == nil else { return stream.say(line) }
         do throws(SystemError) { try stream.write(Array("\r\(line.printable)\u{1B}[K".utf8)) } catch { return }
     }
 
-    private func line(bytesPerSecond: Int64) -> String {
+    private func line(bytesPerSecond: Int64, isOver: Bool = false) -> String {
+        if let jsonURL {
+            return JSON.object([
+                ("url", .string(jsonURL)), ("receivedBytes", .integer(received)), ("fromStoreBytes", .integer(fromStore)),
+                ("totalBytes", JSON(total)), ("bytesPerSecond", .integer(bytesPerSecond)), ("done", .bool(isOver)),
+            ]).text
+        }
         let columns = stream.columns - 1
         var facts = [progress]
         // The first frame comes before there is a rate.

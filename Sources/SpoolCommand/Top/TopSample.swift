@@ -1,74 +1,58 @@
 import SpoolCore
+import SpoolDashboard
 import SpoolJSON
 
-/// The state of a server at one moment, as `/_spool/api/status` returns it.
-package struct TopSample: Equatable, Sendable {
+/// The state of a server at one moment, as `/_spool/api/status` returns it. Numbers that are missing
+/// count as zero, so that a newer server can be looked at.
+package struct TopSample: Sendable {
     /// The time of the sample in nanoseconds of a monotonic clock.
-    package var time: Int64
-    var bytesFromStore: Int64 = 0
-    var bytesFromOrigin: Int64 = 0
-    var fetchedBytes: Int64 = 0
-    /// The bytes that origins sent, taken or not; nil where the transport cannot count them.
-    var sentByOriginsBytes: Int64?
-    var originRequests: Int64 = 0
-    var readers: Int64 = 0
-    var fetches: Int64 = 0
-    var resources: Int64 = 0
-    var storedBytes: Int64 = 0
-    var quotaBytes: Int64?
-    var freeBytes: Int64?
-    var isWritable = true
-    var active: [Resource] = []
-    var activeCount: Int64 = 0
+    package let time: Int64
+    private let json: JSON
+    private let statistics: JSON
+    private let store: JSON
+    let active: [Resource]
 
-    struct Resource: Equatable, Sendable {
-        var key: String
-        var length: Int64?
-        var storedBytes: Int64
-        var stored: ByteRangeSet
-        var readers: Int64
-        var fetches: Int64
-        var notStoredBecause: String?
-    }
-
-    /// Reads an answer. Members that are missing count as zero, so that a newer server can be
-    /// looked at.
+    /// Reads an answer, or returns nil for one of another form.
     package init?(_ text: String, time: Int64) {
         guard let json = JSON(text: text), let statistics = json["statistics"], let store = json["store"] else { return nil }
-        self.time = time
-        bytesFromStore = statistics["bytesFromStore"]?.integer ?? 0
-        bytesFromOrigin = statistics["bytesFromOrigin"]?.integer ?? 0
-        fetchedBytes = statistics["fetchedBytes"]?.integer ?? 0
-        sentByOriginsBytes = statistics["sentByOriginsBytes"]?.integer
-        originRequests = statistics["originRequests"]?.integer ?? 0
-        readers = json["readers"]?.integer ?? 0
-        fetches = json["fetches"]?.integer ?? 0
-        resources = store["resources"]?.integer ?? 0
-        storedBytes = store["bytes"]?.integer ?? 0
-        quotaBytes = store["quotaBytes"]?.integer
-        freeBytes = store["freeBytes"]?.integer
-        isWritable = store["writable"]?.isTrue ?? true
+        (self.time, self.json, self.statistics, self.store) = (time, json, statistics, store)
         active = json["active"]?.elements.compactMap(Resource.init) ?? []
-        activeCount = json["activeResources"]?.integer ?? Int64(active.count)
+    }
+
+    var bytesFromStore: Int64 { statistics.count("bytesFromStore") }
+    var bytesFromOrigin: Int64 { statistics.count("bytesFromOrigin") }
+    var fetchedBytes: Int64 { statistics.count("fetchedBytes") }
+    /// The bytes that origins sent, taken or not; nil where the transport cannot count them.
+    var sentByOriginsBytes: Int64? { statistics["sentByOriginsBytes"]?.integer }
+    var originRequests: Int64 { statistics.count("originRequests") }
+    var readers: Int64 { json.count("readers") }
+    var fetches: Int64 { json.count("fetches") }
+    var resources: Int64 { store.count("resources") }
+    var storedBytes: Int64 { store.count("bytes") }
+    var quotaBytes: Int64? { store["quotaBytes"]?.integer }
+    var freeBytes: Int64? { store["freeBytes"]?.integer }
+    var isWritable: Bool { store["writable"]?.isTrue ?? true }
+    var activeCount: Int64 { json["activeResources"]?.integer ?? Int64(active.count) }
+
+    struct Resource: Sendable {
+        private let json: JSON
+        let key: String
+        let stored: ByteRangeSet
+        var length: Int64? { json["length"]?.integer }
+        var storedBytes: Int64 { json.count("storedBytes") }
+        var readers: Int64 { json.count("readers") }
+        var fetches: Int64 { json.count("fetches") }
+        var notStoredBecause: String? { json["notStored"]?.string }
+
+        fileprivate init?(_ json: JSON) {
+            guard let key = json["key"]?.string else { return nil }
+            (self.json, self.key, stored) = (json, key, ByteRangeSet(json["stored"]))
+        }
     }
 }
 
-extension TopSample.Resource {
-    fileprivate init?(_ json: JSON) {
-        guard let key = json["key"]?.string else { return nil }
-        self.key = key
-        length = json["length"]?.integer
-        storedBytes = json["storedBytes"]?.integer ?? 0
-        let ranges = json["stored"]?.elements.compactMap { pair -> ByteRange? in
-            guard pair.elements.count == 2, let lower = pair.elements[0].integer, let upper = pair.elements[1].integer, lower >= 0
-            else { return nil }
-            return ByteRange(lower, upper)
-        }
-        stored = ByteRangeSet(ranges ?? [])
-        readers = json["readers"]?.integer ?? 0
-        fetches = json["fetches"]?.integer ?? 0
-        notStoredBecause = json["notStored"]?.string
-    }
+extension JSON {
+    fileprivate func count(_ name: String) -> Int64 { self[name]?.integer ?? 0 }
 }
 
 /// Bytes a second between two samples.

@@ -95,7 +95,7 @@ extension ByteRange {
     /// at the last multiple of `blockBytes` in `Int64`.
     package func widened(to blockBytes: Int64) -> ByteRange {
         let lower = lowerBound - lowerBound % blockBytes
-        let end = upperBound.addingClamped((blockBytes - upperBound % blockBytes) % blockBytes)
+        let end = upperBound.addingSaturated((blockBytes - upperBound % blockBytes) % blockBytes)
         let upper = end - end % blockBytes
         return ByteRange(lower, upper) ?? self
     }

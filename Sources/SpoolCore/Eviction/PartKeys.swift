@@ -14,7 +14,7 @@ package struct PartKeys: Hashable, Sendable {
     private var bytes: [UInt8] = []
     /// The end of each key in `bytes`.
     private var ends: [Int] = []
-    /// The hash of each key, as `ResourceKey.hashValue`.
+    /// The hash of each key.
     private(set) var hashes: [Int] = []
 
     /// Creates a list of keys.
@@ -51,7 +51,22 @@ package struct PartKeys: Hashable, Sendable {
         bytes += directory
         bytes += name
         ends.append(bytes.count)
-        hashes.append(bytes.withUnsafeBytes { ResourceKey.hash(of: UnsafeRawBufferPointer(rebasing: $0[start...])) })
+        hashes.append(bytes.withUnsafeBytes { Self.hash(UnsafeRawBufferPointer(rebasing: $0[start...])) })
         return true
     }
+
+    /// Makes room for some parts.
+    package mutating func reserve(parts: Int) {
+        let parts = min(parts, Self.limit)
+        ends.reserveCapacity(parts)
+        hashes.reserveCapacity(parts)
+    }
+
+    /// The hash of a key.
+    static func hash(of key: ResourceKey) -> Int {
+        var key = key.string
+        return key.withUTF8 { hash(UnsafeRawBufferPointer($0)) }
+    }
+
+    private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int { Int(truncatingIfNeeded: ByteHash.hash(bytes)) }
 }

@@ -74,7 +74,7 @@ package struct PartOrder: Sendable {
     package mutating func named(_ playlists: PartKeys, by presentation: ResourceKey) {
         let playlists = playlists.hashes.prefix(Self.namedLimit)
         if presentations.count + playlists.count > Self.namedLimit { presentations = [:] }
-        for playlist in playlists where playlist != presentation.hashValue { presentations[playlist] = presentation }
+        for playlist in playlists where playlist != PartKeys.hash(of: presentation) { presentations[playlist] = presentation }
     }
 
     /// Takes the parts of a media playlist.
@@ -83,8 +83,9 @@ package struct PartOrder: Sendable {
     package mutating func listed(_ parts: PartKeys, in key: ResourceKey, isLive: Bool) -> [ResourceKey] {
         lastReading += 1
         let reading = lastReading, old = readings.updateValue(reading, forKey: key), before = old.flatMap { lists.removeValue(forKey: $0) }
-        for (index, part) in parts.hashes.enumerated() where places[part]?.reading != reading {
-            places[part] = Place(reading: reading, index: index)
+        for (index, part) in parts.hashes.enumerated() {
+            let old = places.updateValue(Place(reading: reading, index: index), forKey: part)
+            if let old, old.reading == reading { places[part] = old }
         }
         if !unlisted.isEmpty { unlisted.subtract(parts.hashes) }
         var gone: [(hash: Int, key: ResourceKey)] = []
@@ -93,7 +94,7 @@ package struct PartOrder: Sendable {
             if isLive, let before { gone.append((part, before.parts[index])) }
         }
         owed = owed.map { $0.reading == old ? (reading, parts.count) : $0 }
-        lists[reading] = List(key: key, presentation: presentations[key.hashValue] ?? key, parts: parts, isLive: isLive)
+        lists[reading] = List(key: key, presentation: presentations[PartKeys.hash(of: key)] ?? key, parts: parts, isLive: isLive)
         while lists.count > Self.listLimit || lists.values.reduce(0, { $0 + $1.parts.heldBytes }) > Self.bytesLimit { forgetOldest() }
         if unlisted.count + gone.count > Self.unlistedLimit { unlisted = [] }
         unlisted.formUnion(gone.prefix(Self.unlistedLimit).map(\.hash))
@@ -108,16 +109,16 @@ package struct PartOrder: Sendable {
     }
 
     /// The playlist that lists a part, and the index of the part.
-    private func place(of key: ResourceKey) -> (list: List, index: Int)? {
-        places[key.hashValue].flatMap { place in lists[place.reading].map { ($0, place.index) } }
+    private func place(of hash: Int) -> (list: List, index: Int)? {
+        places[hash].flatMap { place in lists[place.reading].map { ($0, place.index) } }
     }
 
     // MARK: Access times
 
     /// Returns the access time of a resource that was used at `time`.
     package mutating func accessTime(of key: ResourceKey, at time: Timestamp) -> Timestamp {
-        if unlisted.contains(key.hashValue) { return Self.unlistedTime }
-        let place = place(of: key)
+        let hash = PartKeys.hash(of: key), place = place(of: hash)
+        if unlisted.contains(hash) { return Self.unlistedTime }
         guard let list = place?.list ?? readings[key].flatMap({ lists[$0] }), !list.isLive else { return time }
         use(list.presentation, at: time)
         return place.flatMap { placed(list, $0.index) } ?? time
@@ -126,8 +127,9 @@ package struct PartOrder: Sendable {
     /// Returns the access time of a part whose bytes were stored just now. Nil for a resource that
     /// is no part, or whose presentation was not used.
     package func storedTime(of key: ResourceKey) -> Timestamp? {
-        if unlisted.contains(key.hashValue) { return Self.unlistedTime }
-        guard let (list, index) = place(of: key), !list.isLive else { return nil }
+        let hash = PartKeys.hash(of: key)
+        if unlisted.contains(hash) { return Self.unlistedTime }
+        guard let (list, index) = place(of: hash), !list.isLive else { return nil }
         return placed(list, index)
     }
 
@@ -164,7 +166,7 @@ package struct PartOrder: Sendable {
 
     /// Whether the resource is a part of a presentation that was used in the last minute.
     package func isInUse(_ key: ResourceKey, now: Timestamp) -> Bool {
-        guard let (list, _) = place(of: key), !list.isLive, let use = uses[list.presentation] else { return false }
+        guard let (list, _) = place(of: PartKeys.hash(of: key)), !list.isLive, let use = uses[list.presentation] else { return false }
         return now.nanoseconds.subtractingSaturated(use.last.nanoseconds) < Self.pause
     }
 }

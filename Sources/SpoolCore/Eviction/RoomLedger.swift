@@ -123,6 +123,9 @@ package struct RoomLedger<Writer: Sendable>: Sendable {
     /// has not been measured.
     package var spareBytes: Int64? { isLimited ? roomBytes.map { max(0, $0) } : nil }
 
+    /// Whether a write that room was promised to is not over.
+    package var hasWritesUnderWay: Bool { unwrittenBytes > 0 }
+
     /// The promised bytes that are not settled; for tests.
     package var promisedBytes: Int64 { unsettledBytes }
 }

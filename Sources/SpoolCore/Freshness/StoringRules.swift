@@ -36,7 +36,8 @@ package struct StoringRules: Hashable, Sendable {
         if isShared, control.private == .response { return .privateResponse }
         // RFC 9111 §3.5.
         if isShared, isAuthorized, !control.public, control.sMaxAge == nil, !control.mustRevalidate { return .authorizedRequest }
-        if fields.variesByAnything { return .varyAny }
+        // RFC 9110 §12.5.5.
+        if fields.names(listedIn: .vary).contains("*") { return .varyAny }
         return nil
     }
 
@@ -66,13 +67,5 @@ package struct StoringRules: Hashable, Sendable {
     func page(_ fields: HTTPFields) -> String? {
         guard let type = fields[.contentType].flatMap(MediaType.init) else { return nil }
         return type.essence == "text/html" || type.essence == "application/xhtml+xml" ? type.essence : nil
-    }
-}
-
-extension HTTPFields {
-    /// Whether `Vary` contains `*`, so that the response answers no other request (RFC 9110
-    /// §12.5.5).
-    fileprivate var variesByAnything: Bool {
-        values(of: .vary).contains { $0.utf8.split(separator: .comma).contains { $0.filter { !$0.isWhitespace } == [.asterisk] } }
     }
 }

@@ -20,7 +20,8 @@ package struct UseRules: Hashable, Sendable {
 
     /// Creates the rules.
     package init(
-        policy: CachePolicy = .preferStored, mode: ReadMode = .automatic, isShared: Bool = false, request: CacheControl = CacheControl("")
+        policy: CachePolicy = .preferStored, mode: ReadMode = .automatic, isShared: Bool = false,
+        request: CacheControl = CacheControl(directives: [])
     ) {
         self.policy = policy
         self.mode = mode
@@ -50,6 +51,8 @@ package struct UseRules: Hashable, Sendable {
         // clears the doubt.
         if policy != .storeEverything, representation.refusedAt != nil || representation.endsByClose { return .revalidate }
         if policy != .storeEverything || isManifest, request.noCache != nil { return .revalidate }
+        // A part that a live playlist names may exist by now, whatever lifetime its failure states.
+        if part?.isLive == true, !representation.isContent { return .revalidate }
         switch policy(for: representation) {
         case .preferStored, .storeEverything: return .use
         case .explicit: return explicitUse(of: representation, now: now)
@@ -179,7 +182,7 @@ package struct PresentationPart: Hashable, Sendable {
 
 extension Representation {
     /// Whether the media type is audio or video, or nil for a type that servers send for anything.
-    fileprivate var isPlayable: Bool? {
+    var isPlayable: Bool? {
         guard let essence = contentType.flatMap(MediaType.init)?.essence, !essence.hasSuffix("/octet-stream") else { return nil }
         return essence.hasPrefix("audio/") || essence.hasPrefix("video/") || essence == "application/ogg" || essence == "application/mp4"
     }

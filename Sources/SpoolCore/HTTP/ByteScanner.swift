@@ -128,19 +128,27 @@ extension UInt8 {
     static let percent = UInt8(ascii: "%"), at = UInt8(ascii: "@"), question = UInt8(ascii: "?"), hash = UInt8(ascii: "#")
 
     var isWhitespace: Bool { self == 0x20 || self == 0x09 }
-    var isDigit: Bool { self >= 0x30 && self <= 0x39 }
-    var isHexDigit: Bool { isDigit || (asciiLowercased >= 0x61 && asciiLowercased <= 0x66) }
-    var isLetter: Bool { asciiLowercased >= 0x61 && asciiLowercased <= 0x7A }
+    package var isDigit: Bool { self >= 0x30 && self <= 0x39 }
+    package var isHexDigit: Bool { isDigit || (asciiLowercased >= 0x61 && asciiLowercased <= 0x66) }
+    package var isLetter: Bool { asciiLowercased >= 0x61 && asciiLowercased <= 0x7A }
     /// Whether this is a printing ASCII character other than space.
     var isVisible: Bool { self > 0x20 && self < 0x7F }
 
     /// Whether the byte is a `tchar` of RFC 9110 §5.6.2.
-    var isTokenByte: Bool {
+    package var isTokenByte: Bool {
         switch self {
         case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), .asterisk, UInt8(ascii: "+"), .minus, .dot,
             UInt8(ascii: "^")...UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
             true
         default: isLetter || isDigit
         }
+    }
+}
+
+extension BidirectionalCollection {
+    /// Returns the elements between those of a kind at both ends.
+    @inlinable package func trimming(_ isEdge: (Element) -> Bool) -> SubSequence {
+        let start = firstIndex { !isEdge($0) } ?? startIndex
+        return self[start..<(lastIndex { !isEdge($0) }.map(index(after:)) ?? start)]
     }
 }

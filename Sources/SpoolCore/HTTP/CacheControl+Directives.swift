@@ -23,9 +23,6 @@ extension CacheControl {
     /// `maxDirectives`, because `no-store` may be among the rest.
     package var noStore: Bool { isCutOff || contains("no-store") }
 
-    /// `no-transform`: the content must be passed on unchanged.
-    package var noTransform: Bool { contains("no-transform") }
-
     /// `max-age` in seconds.
     package var maxAge: Int64? { seconds("max-age") }
 

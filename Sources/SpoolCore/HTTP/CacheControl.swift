@@ -9,12 +9,6 @@ package struct CacheControl: Hashable, Sendable {
         package var name: String
         /// The argument without quotes and escapes, if there is one.
         package var argument: String?
-
-        /// Creates a directive. `name` is in lower case.
-        package init(name: String, argument: String?) {
-            self.name = name
-            self.argument = argument
-        }
     }
 
     /// The directives in the order of the field; at most `maxDirectives`.
@@ -65,6 +59,7 @@ package struct CacheControl: Hashable, Sendable {
             scanner.skipElement()
             return nil
         }
+        let isSpaced = scanner.next?.isWhitespace == true
         scanner.skipWhitespace()
         guard scanner.take(.equals) else {
             let isAlone = scanner.isAtEnd || scanner.next == .comma
@@ -72,7 +67,11 @@ package struct CacheControl: Hashable, Sendable {
             // `no-store foo` is malformed, but reading it as `no-store` is the safe choice.
             return isAlone || name == "no-store" ? Directive(name: name, argument: nil) : nil
         }
-        scanner.skipWhitespace()
+        // The grammar has no white space here. Such a lifetime counts as 0, like any invalid one.
+        if isSpaced || scanner.next?.isWhitespace == true {
+            scanner.skipElement()
+            return Directive(name: name, argument: "")
+        }
         // A quote that is never closed counts as an ordinary byte, so that it cannot hide a
         // `no-store` after it.
         let argument = scanner.quotedString() ?? scanner.take { $0 != .comma && !$0.isWhitespace }

@@ -16,8 +16,6 @@ package struct CacheStatus: Hashable, Sendable {
         case method
         /// The cache has no response for this URI.
         case uriMiss = "uri-miss"
-        /// The cache has a response for this URI, but not for these request fields.
-        case varyMiss = "vary-miss"
         /// The cache has no suitable response, for no more specific reason.
         case miss
         /// The request asked for a fresh response.
@@ -28,26 +26,18 @@ package struct CacheStatus: Hashable, Sendable {
         case partial
     }
 
-    /// The name of the cache, which is a token.
-    package var cache: String
     /// The source of the response.
-    package var source: Source
+    package let source: Source
     /// The status of the origin's response.
-    package var forwardStatus: Int?
-    /// Whether the response is being stored.
-    package var isStored = false
+    package let forwardStatus: Int?
     /// Whether this request shared the origin request of another one.
-    package var isCollapsed = false
-    /// The remaining seconds of freshness; negative when stale.
-    package var timeToLive: Int64?
+    package let isCollapsed: Bool
     /// An explanation for people.
-    package var detail: String?
+    package let detail: String?
 
-    /// Creates the status of a cache whose name is a token.
-    package init(cache: String = "spool", source: Source) {
-        precondition(!cache.isEmpty && cache.utf8.allSatisfy(\.isTokenByte), "the name of a cache is a token, not \(cache)")
-        self.cache = cache
-        self.source = source
+    /// Creates the status.
+    package init(_ source: Source, forwardStatus: Int? = nil, isCollapsed: Bool = false, detail: String? = nil) {
+        (self.source, self.forwardStatus, self.isCollapsed, self.detail) = (source, forwardStatus, isCollapsed, detail)
     }
 
     /// The field value to send: one member of a structured list (RFC 8941 §4.1.1).
@@ -58,11 +48,9 @@ package struct CacheStatus: Hashable, Sendable {
         case .forwarded(let reason): parameters.append("fwd=\(reason.rawValue)")
         }
         if let forwardStatus { parameters.append("fwd-status=\(forwardStatus)") }
-        if let timeToLive { parameters.append("ttl=\(timeToLive)") }
-        if isStored { parameters.append("stored") }
         if isCollapsed { parameters.append("collapsed") }
         if let detail { parameters.append("detail=\(Self.quoted(detail))") }
-        return ([cache] + parameters).joined(separator: "; ")
+        return (["spool"] + parameters).joined(separator: "; ")
     }
 
     /// The longest detail that is sent, in bytes.

@@ -81,12 +81,16 @@ extension HTTPFields.Name {
     package static var host: Self { "Host" }
     /// `Forwarded` (RFC 7239 §4).
     package static var forwarded: Self { "Forwarded" }
+    /// `If-Match` (RFC 9110 §13.1.1).
+    package static var ifMatch: Self { "If-Match" }
     /// `If-Modified-Since` (RFC 9110 §13.1.3).
     package static var ifModifiedSince: Self { "If-Modified-Since" }
     /// `If-None-Match` (RFC 9110 §13.1.2).
     package static var ifNoneMatch: Self { "If-None-Match" }
     /// `If-Range` (RFC 9110 §13.1.5).
     package static var ifRange: Self { "If-Range" }
+    /// `If-Unmodified-Since` (RFC 9110 §13.1.4).
+    package static var ifUnmodifiedSince: Self { "If-Unmodified-Since" }
     /// `Keep-Alive` (RFC 2068 §19.7.1).
     package static var keepAlive: Self { "Keep-Alive" }
     /// `Last-Modified` (RFC 9110 §8.8.2).

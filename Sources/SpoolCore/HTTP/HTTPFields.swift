@@ -63,6 +63,13 @@ public struct HTTPFields: Hashable, Sendable {
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
+    /// Returns the names that a field lists, in lower case (RFC 9110 §5.6.1).
+    package func names(listedIn name: Name) -> [String] {
+        values(of: name).flatMap { value in
+            value.utf8.split(separator: .comma).map { String(decoding: $0.filter { !$0.isWhitespace }, as: UTF8.self).asciiLowercased }
+        }
+    }
+
     /// Returns these fields, with the fields of `other` in place of those with the same names.
     package func replacing(with other: HTTPFields) -> HTTPFields {
         var result = self
@@ -119,6 +126,9 @@ extension StringProtocol {
     private static func equalIgnoringCase(_ a: some Sequence<UInt8>, _ b: some Sequence<UInt8>) -> Bool {
         a.elementsEqual(b) { $0 == $1 || $0.asciiLowercased == $1.asciiLowercased }
     }
+
+    /// The text without spaces and tabs at both ends (RFC 9110 §5.6.3).
+    package var withoutBlanks: SubSequence { trimming { $0 == " " || $0 == "\t" } }
 
     /// The string with its ASCII letters in lower case. Other characters stay.
     package var asciiLowercased: String {

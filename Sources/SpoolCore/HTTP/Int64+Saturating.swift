@@ -21,6 +21,12 @@ extension Int64 {
     package init(saturating value: Double) {
         self = value.isNaN ? 0 : Int64(exactly: value.rounded(.towardZero)) ?? (value < 0 ? .min : .max)
     }
+
+    /// Creates the whole nanoseconds of a duration, clamped to the range of `Int64`.
+    package init(saturating duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        self = seconds.multipliedSaturated(by: 1_000_000_000).addingSaturated(attoseconds / 1_000_000_000)
+    }
 }
 
 extension Sequence<Int64> {

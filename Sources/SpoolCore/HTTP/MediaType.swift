@@ -6,12 +6,6 @@ package struct MediaType: Hashable, Sendable {
         package var name: String
         /// The value without quotes and escapes.
         package var value: String
-
-        /// Creates a parameter. `name` is in lower case.
-        package init(name: String, value: String) {
-            self.name = name
-            self.value = value
-        }
     }
 
     /// The top-level type in lower case, such as `video` in `video/mp4`.

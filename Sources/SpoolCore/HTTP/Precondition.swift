@@ -1,11 +1,13 @@
 /// Evaluates the conditions of a client's GET or HEAD against a stored representation (RFC 9110
 /// §13, RFC 9111 §4.3.2).
 ///
-/// `If-Match` and `If-Unmodified-Since` are for the origin and not for a cache, so they are ignored
-/// here.
+/// A cache may ignore `If-Match` and `If-Unmodified-Since` (RFC 9110 §13.1.1). A client that resumes a
+/// download by them would then get bytes of another version, so they are evaluated.
 package enum Precondition {
     /// The result of evaluating the conditions.
     package enum Outcome: Hashable, Sendable {
+        /// Respond with 412, if this is the representation that the origin has.
+        case failed
         /// Respond with 304.
         case notModified
         /// Respond with bytes. `Range` is ignored when `honoursRange` is false, because `If-Range`
@@ -13,9 +15,10 @@ package enum Precondition {
         case proceed(honoursRange: Bool)
     }
 
-    /// Evaluates the conditions in the order of RFC 9110 §13.2.2: `If-None-Match`, else
-    /// `If-Modified-Since`, then `If-Range`.
+    /// Evaluates the conditions in the order of RFC 9110 §13.2.2: `If-Match`, else
+    /// `If-Unmodified-Since`; `If-None-Match`, else `If-Modified-Since`; then `If-Range`.
     package static func evaluate(fields: HTTPFields, representation: Representation) -> Outcome {
+        if isAnother(fields, representation) { return .failed }
         if isNotModified(fields, representation) { return .notModified }
         let conditions = fields.values(of: .ifRange)
         return .proceed(honoursRange: conditions.allSatisfy { ifRangeMatches($0, representation: representation) })
@@ -33,6 +36,24 @@ package enum Precondition {
         }
         guard let asked = EntityTag(value), let tag = representation.entityTag else { return false }
         return asked.matchesStrongly(tag)
+    }
+
+    /// The tags that `If-None-Match` names; empty for `*`.
+    package static func tags(of fields: HTTPFields) -> [String] {
+        guard case .tags(let tags)? = fields.combined(.ifNoneMatch).map(EntityTagCondition.init) else { return [] }
+        return tags.map(\.fieldValue)
+    }
+
+    /// Whether the client demands another version than this one. Tags compare strongly, and a
+    /// response without a date fulfils every condition on dates (RFC 9110 §13.1.1, §13.1.4).
+    private static func isAnother(_ fields: HTTPFields, _ representation: Representation) -> Bool {
+        if let condition = fields.combined(.ifMatch).map(EntityTagCondition.init) {
+            guard case .tags(let tags) = condition else { return false }
+            return !tags.contains { tag in representation.entityTag.map(tag.matchesStrongly) == true }
+        }
+        guard case .lastModified(let modified, _) = representation.modificationDate else { return false }
+        let since = fields.single(.ifUnmodifiedSince).value.flatMap { HTTPDate.parse($0, now: representation.responseTime) }
+        return since.map { modified > $0 } == true
     }
 
     private static func isNotModified(_ fields: HTTPFields, _ representation: Representation) -> Bool {

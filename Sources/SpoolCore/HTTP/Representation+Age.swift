@@ -1,14 +1,8 @@
 /// The age of a stored response, with its fields parsed once (RFC 9111 §4.2.3).
 package struct ResponseAge: Hashable, Sendable {
     /// The age at the arrival of the response, in nanoseconds.
-    private let initial: Nanoseconds
-    private let responseTime: Timestamp
-
-    /// Creates an age that grows from `initial` at `responseTime`.
-    init(initial: Nanoseconds, responseTime: Timestamp) {
-        self.initial = initial
-        self.responseTime = responseTime
-    }
+    let initial: Nanoseconds
+    let responseTime: Timestamp
 
     /// The age at `now` in whole seconds, never negative. A negative difference between clocks adds
     /// nothing, and sums that overflow become the largest number.

@@ -32,10 +32,20 @@ extension HTTPFields {
     /// Clients ignore an empty value, `identity`, and names of no coding (`utf-8`, `aws-chunked`),
     /// which are a common mistake in the settings of object stores.
     package var contentCoding: String? {
-        combined(.contentEncoding).flatMap { value in
-            value.split(separator: ",").contains { Self.codings.contains($0.filter { $0 != " " && $0 != "\t" }.asciiLowercased) }
-                ? value : nil
-        }
+        names(listedIn: .contentEncoding).contains(where: Self.codings.contains) ? combined(.contentEncoding) : nil
+    }
+
+    /// Whether the message is compressed, and not its content (RFC 9112 §7.2). Clients ignore names
+    /// of no coding here, too.
+    package var isCompressedOnTheWay: Bool { names(listedIn: .transferEncoding).contains(where: Self.codings.contains) }
+
+    /// Whether the body has one coding, gzip or deflate.
+    ///
+    /// A few bytes of two codings, or of another one, may stand for gigabytes. A decoder on an event
+    /// loop would hold every other transfer.
+    package var hasDecodableCoding: Bool {
+        let names = names(listedIn: .contentEncoding).filter { !$0.isEmpty && $0 != "identity" }
+        return names.count == 1 && names.allSatisfy(["gzip", "x-gzip", "deflate"].contains)
     }
 
     /// The codings of IANA's registry that browsers, and libcurl, remove.

@@ -6,7 +6,7 @@
 /// `maxStoredFieldBytes` in all are left out too; those that caching needs are kept first. The
 /// fields of the origin, and not these, decide whether a response may be stored at all.
 package func storedFields(of fields: HTTPFields) -> HTTPFields {
-    let named = namedForDropping(by: fields)
+    let named = namedByConnection(of: fields).union(namedByCacheControl(of: fields))
     let kept = fields.lines.filter { line in
         !isAlwaysDropped(line.name) && !line.name.hasPrefixIgnoringCase("proxy-")
             && (named.isEmpty || !named.contains(line.name.asciiLowercased))
@@ -14,29 +14,33 @@ package func storedFields(of fields: HTTPFields) -> HTTPFields {
     return HTTPFields(withinCap(kept))
 }
 
+/// The fields of a response that only the client gets whose request it answers: cookies (RFC 9111
+/// §7.3), and those that `no-cache` or `private` names (§5.2.2.4, §5.2.2.7).
+func fieldsForAsker(of fields: HTTPFields) -> HTTPFields {
+    let named = namedByCacheControl(of: fields), ofConnection = namedByConnection(of: fields)
+    let lines = fields.lines.filter { line in
+        if line.isNamed(.setCookie) { return true }
+        let name = line.name.asciiLowercased
+        return named.contains(name) && !isAlwaysDropped(name) && !name.hasPrefix("proxy-") && !ofConnection.contains(name)
+    }
+    return HTTPFields(lines)
+}
+
 /// The most bytes of fields that are stored for a response: names, values and four more for each
 /// line.
 package let maxStoredFieldBytes = 65_536
 
-/// The fields that the message's own `Connection` and `Cache-Control` exclude from storing, in
-/// lower case.
-private func namedForDropping(by fields: HTTPFields) -> Set<String> {
-    var names: Set<String> = []
-    for line in fields.values(of: .connection) {
-        // Nearly every response has a single option here that is dropped anyway.
-        if line.equalsIgnoringCase("close") || isAlwaysDropped(line) { continue }
-        for name in line.utf8.split(separator: .comma) {
-            names.insert(String(decoding: name.filter { !$0.isWhitespace }, as: UTF8.self).asciiLowercased)
-        }
-    }
-    // `Connection: close` and similar values name an option. A request to drop the fields that
-    // identify the bytes makes no sense and is ignored.
-    if !names.isEmpty { names.subtract(essential) }
+/// The fields that `Connection` excludes from storing, in lower case.
+private func namedByConnection(of fields: HTTPFields) -> Set<String> {
+    // A request to drop the fields that identify the bytes makes no sense and is ignored.
+    Set(fields.names(listedIn: .connection)).subtracting(essential)
+}
+
+/// The fields that `Cache-Control` excludes from storing, in lower case.
+private func namedByCacheControl(of fields: HTTPFields) -> Set<String> {
     let control = CacheControl(fields)
-    for scope in [control.noCache, control.private] {
-        if case .fields(let listed) = scope { names.formUnion(listed) }
-    }
-    return names
+    return Set(
+        [control.noCache, control.private].flatMap { scope -> [String] in if case .fields(let names) = scope { names } else { [] } })
 }
 
 private func withinCap(_ lines: [HTTPFields.Field]) -> [HTTPFields.Field] {

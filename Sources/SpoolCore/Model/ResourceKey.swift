@@ -17,25 +17,17 @@ public struct ResourceKey: Hashable, Sendable, Comparable {
     }
 
     /// Whether the first key precedes the second in the order of their UTF-8 bytes.
-    public static func < (a: ResourceKey, b: ResourceKey) -> Bool { a.string.utf8.lexicographicallyPrecedes(b.string.utf8) }
+    public static func < (a: ResourceKey, b: ResourceKey) -> Bool {
+        var (a, b) = (a.string, b.string)
+        return a.withUTF8 { a in b.withUTF8 { b in a.lexicographicallyPrecedes(b) } }
+    }
 
     /// Hashes the UTF-8 bytes.
     public func hash(into hasher: inout Hasher) {
         var copy = string
-        copy.withUTF8 { Self.hash(UnsafeRawBufferPointer($0), into: &hasher) }
-    }
-
-    private static func hash(_ bytes: UnsafeRawBufferPointer, into hasher: inout Hasher) {
-        hasher.combine(bytes: bytes)
+        copy.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         // A byte that UTF-8 never contains marks the end of the key.
         hasher.combine(UInt8.max)
-    }
-
-    /// Returns the `hashValue` of the key with these bytes.
-    static func hash(of bytes: UnsafeRawBufferPointer) -> Int {
-        var hasher = Hasher()
-        hash(bytes, into: &hasher)
-        return hasher.finalize()
     }
 }
 

@@ -42,8 +42,5 @@ extension TransferTimings: CustomStringConvertible {
         return words.joined(separator: ", ")
     }
 
-    private static func milliseconds(_ time: Duration) -> Int64 {
-        let (seconds, attoseconds) = time.components
-        return seconds.multipliedSaturated(by: 1000).addingSaturated(attoseconds / 1_000_000_000_000_000)
-    }
+    private static func milliseconds(_ time: Duration) -> Int64 { Int64(saturating: time) / 1_000_000 }
 }

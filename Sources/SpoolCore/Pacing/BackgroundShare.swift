@@ -157,8 +157,8 @@ package struct BackgroundShare: Sendable {
     /// - Returns: Whether a drop is complete, so that `timePassed` is due.
     package mutating func received(_ bytes: Int, forPlayer: Bool) -> Bool {
         guard case .open(let since, var all, var others) = state else { return false }
-        all = all.addingClamped(Int64(bytes))
-        others = others.addingClamped(forPlayer ? 0 : Int64(bytes))
+        all = all.addingSaturated(Int64(bytes))
+        others = others.addingSaturated(forPlayer ? 0 : Int64(bytes))
         state = .open(since: since, all: all, others: others)
         return mode == .first && !forPlayer && others >= dropBytes
     }

@@ -4,7 +4,8 @@
 /// window of the connection is full (RFC 9293 §3.8.6), and the kernel makes that window as large as
 /// megabytes. Those bytes cross the link before the ones that a player waits for, and nobody gets
 /// them when a player seeks. The window of a player is therefore four times what the link has on
-/// its way at its rate: the rate, times the time of a round trip.
+/// its way at its rate: the rate, times the time of a round trip. A request that no reader follows
+/// has the window of a less urgent one (`FetchState.isUnread`).
 ///
 /// Beside a player, all windows of less urgent requests together are smaller than what the link has
 /// on its way. Then no byte of theirs waits before the link. A paused one has a window of two
@@ -98,13 +99,14 @@ package struct ReceiveWindow: Sendable {
     }
 
     /// Returns the window of a player's request in bytes. Nil for a connection on loopback, and for
-    /// a link that was not measured.
+    /// a running request over a link that was not measured.
     ///
     /// - Parameters:
     ///   - host: The host that answers the request.
     ///   - segment: The most bytes of one segment of its connection.
-    package func bytesOfPlayer(for host: String, segment: Int, now: MonotonicInstant) -> Int? {
-        guard segment <= Self.mostSegmentBytes, let (rate, time) = link(to: host, now) else { return nil }
+    package func bytesOfPlayer(for host: String, segment: Int, isPaused: Bool, now: MonotonicInstant) -> Int? {
+        guard segment <= Self.mostSegmentBytes else { return nil }
+        guard let (rate, time) = link(to: host, now) else { return isPaused ? Self.leastBytesOfPlayer : nil }
         return max(
             Self.leastBytesOfPlayer, Int(clamping: min(Int64(saturating: rate * Self.partOfPlayer * Double(time) / 1e9), Int64(Int32.max))))
     }

@@ -26,6 +26,9 @@ enum AbandonedFetches {
         return unneeded.isEmpty ? [] : end(unneeded.map(\.id), in: &session)
     }
 
+    /// Ends every fetch of a session that ends.
+    static func endAll(in session: inout SessionState) -> [SessionAction] { end(session.fetches.filter(\.isOpen).map(\.id), in: &session) }
+
     /// Ends fetches that no reader needs. Those that are stored first take the bytes that have
     /// arrived already. These have crossed the network, and would have to cross it again.
     static func end(_ ids: [FetchID], in session: inout SessionState) -> [SessionAction] {
@@ -46,6 +49,6 @@ enum AbandonedFetches {
     /// Whether a reader will come to the bytes of a fetch. The fetch may have filled its window.
     private static func isAhead(_ fetch: FetchState, of reader: ReaderState, _ session: SessionState) -> Bool {
         guard reader.failure == nil, reader.draws(from: fetch), let window = session.window(of: reader) else { return false }
-        return window.lowerBound <= fetch.front && window.upperBound.addingClamped(session.limits.readAheadBytes) > fetch.front
+        return window.lowerBound <= fetch.front && window.upperBound.addingSaturated(session.limits.readAheadBytes) > fetch.front
     }
 }

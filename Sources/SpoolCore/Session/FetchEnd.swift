@@ -16,17 +16,23 @@ struct FetchEnd {
             drain(index, &session)
             return [.ended(id, nil)] + session.wakeReaders() + session.replan(now: now)
         }
-        if fetch.isOwn { return endOwn(fetch, &session, now: now) }
         if fetch.isValidation { return failValidation(fetch, error ?? .truncated(afterBytes: 0), &session, now: now) }
-        let failure = fetch.failure(error, expectedEnd: fetch.servedEnd ?? session.version?.representation.length)
+        let body = fetch.isOwn ? fetch.generation.flatMap { session.version(of: $0) } : session.version
+        let failure = fetch.failure(error, expectedEnd: fetch.servedEnd ?? body?.representation.length)
         let knownEnd = FetchPlanner.knownEnd(session)
         drain(index, &session)
         var actions: [SessionAction] = [.ended(id, failure)]
         if let failure {
-            if fetch.isReceiving, session.version?.isCombinable == false { session.ledger.version?.brokenBy = failure }
-            fail(fetch, failure, &session, now: now)
-        } else if fetch.isReceiving, fetch.upper == nil, session.version?.representation.length == nil {
-            actions += knownEnd > fetch.front ? session.suspendVersion() : session.learn(fetch.front, byClose: fetch.endsByClose)
+            Self.giveLeaseBack(of: fetch, in: &session)
+            if let body, fetch.isReceiving, fetch.isOwn || !body.isCombinable { session.change(body.generation) { $0.brokenBy = failure } }
+            session.backOff(after: failure, now: now)
+            if fetch.isOwn { failApart(fetch, failure, &session) } else { fail(fetch, failure, &session) }
+        } else if fetch.isReceiving, fetch.upper == nil, let body, body.representation.length == nil {
+            if fetch.isOwn {
+                endApart(fetch, body.generation, &session)
+            } else {
+                actions += knownEnd > fetch.front ? session.suspendVersion() : session.learn(fetch.front, byClose: fetch.endsByClose)
+            }
         }
         return actions + session.releaseRelays() + session.wakeReaders() + session.replan(now: now)
     }
@@ -36,12 +42,19 @@ struct FetchEnd {
         session.fetches.removeAll { $0.isDrained }
     }
 
+    /// Lets the running fetch whose lease ends where `fetch` began go on, because `fetch` brings none
+    /// of the bytes that it asked for.
+    static func giveLeaseBack(of fetch: FetchState, in session: inout SessionState) {
+        let before = session.fetches.firstIndex { $0.id != fetch.id && $0.isReceiving && !$0.isRelay && $0.upper == fetch.start }
+        guard fetch.front == fetch.start, let before else { return }
+        let rest = FetchPlanner.Request(lower: session.fetches[before].front, upper: session.fetches[before].servedEnd)
+        session.fetches[before].takeLeaseBack(upTo: FetchPlanner.clippedEnd(of: rest, session))
+    }
+
     // MARK: Failed fetches
 
-    /// Handles the failure of a fetch: backs off, and decides for each of its readers whether it
-    /// fails or waits.
-    private func fail(_ fetch: FetchState, _ error: OriginError, _ session: inout SessionState, now: MonotonicInstant) {
-        session.backOff(after: error, now: now)
+    /// Handles the failure of a fetch: decides for each of its readers whether it fails or waits.
+    private func fail(_ fetch: FetchState, _ error: OriginError, _ session: inout SessionState) {
         // A reader in the middle of its bytes waits for a retry. A reader without a byte fails at
         // once, as it would without a cache, because its client can still react. The client of the
         // AVFoundation door can't, so that door retries by itself.
@@ -80,7 +93,7 @@ struct FetchEnd {
         session.backOff(after: error, now: now)
         for reader in session.readers.indices where concerns(fetch, session.readers[reader], session.version) {
             session.readers[reader].patience.failures += 1
-            if session.readers[reader].isBound(to: id) { session.readers[reader].unbind(session.version) }
+            if session.readers[reader].isApart { session.readers[reader].unbind(session.version) }
         }
         return [.ended(id, error)] + session.releaseRelays() + session.replan(now: now)
     }
@@ -93,46 +106,31 @@ struct FetchEnd {
         return version == nil || reader.position == fetch.start || fetch.leases(reader.position)
     }
 
-    // MARK: Own responses
+    // MARK: Bodies apart
 
-    /// Handles the end of the transfer of a reader's own response.
-    private func endOwn(_ fetch: FetchState, _ session: inout SessionState, now: MonotonicInstant) -> [SessionAction] {
-        let failure = fetch.failure(error, expectedEnd: fetch.servedEnd)
-        if let index = session.index(of: fetch.id) { drain(index, &session) }
-        if let reader = session.readers.firstIndex(where: { $0.isBound(to: fetch.id) }) {
-            if failure == nil, fetch.servedEnd == nil, fetch.front < fetch.start {
-                // A body of unknown length ended before the reader's first byte: this response has
-                // no such byte.
-                session.readers[reader].failure = .origin(.rangeNotSatisfiable(length: fetch.front))
-            } else if let failure {
-                failOwn(reader, fetch, failure, &session, now: now)
-            } else if fetch.servedEnd == nil, fetch.upper == nil {
-                session.readers[reader].learnOwnLength(fetch.front)
-            }
-        } else if let failure {
-            if let generation = fetch.generation { session.change(generation) { $0.brokenBy = failure } }
-            session.backOff(after: failure, now: now)
-        } else if fetch.servedEnd == nil, fetch.upper == nil {
-            for reader in session.readers.indices where session.readers[reader].pastGeneration == fetch.generation {
-                session.readers[reader].learnOwnLength(fetch.front)
-            }
+    /// Handles the end of a body apart whose length was not known.
+    private func endApart(_ fetch: FetchState, _ generation: GenerationID, _ session: inout SessionState) {
+        session.change(generation) { $0.representation.length = fetch.front }
+        // Such a body may end before its reader's first byte. Then it has no such byte.
+        guard fetch.front < fetch.start else { return }
+        for reader in session.readers.indices where session.readers[reader].draws(from: fetch) {
+            session.readers[reader].failure = .origin(.rangeNotSatisfiable(length: fetch.front))
         }
-        return [.ended(fetch.id, failure)] + session.releaseRelays() + session.wakeReaders() + session.replan(now: now)
     }
 
-    /// Handles the failure of a reader's own response. No other response can continue it. A reader
-    /// that used no byte of it may request another.
-    private func failOwn(
-        _ index: Int, _ fetch: FetchState, _ error: OriginError, _ session: inout SessionState, now: MonotonicInstant
-    ) {
-        session.backOff(after: error, now: now)
-        let reader = session.readers[index]
-        session.readers[index].brokenBy = error
-        guard reader.position == reader.boundAt, fetch.front == fetch.start else { return }
-        if reader.patience.hasProgress, session.readers[index].patience.waits(after: error, of: fetch, session.limits) {
-            session.readers[index].unbind(session.version)
-        } else {
-            session.readers[index].failure = .origin(error)
+    /// Handles the failure of a body apart. No other response can continue it. A reader that used
+    /// no byte of it may request another.
+    private func failApart(_ fetch: FetchState, _ error: OriginError, _ session: inout SessionState) {
+        for index in session.readers.indices where session.readers[index].draws(from: fetch) {
+            let reader = session.readers[index]
+            guard reader.position == reader.boundAt, fetch.front == fetch.start, session.body(of: reader)?.stored.isEmpty != false else {
+                continue
+            }
+            if reader.patience.hasProgress, session.readers[index].patience.waits(after: error, of: fetch, session.limits) {
+                session.readers[index].unbind(session.version)
+            } else {
+                session.readers[index].failure = .origin(error)
+            }
         }
     }
 

@@ -33,7 +33,11 @@ enum FetchPlanner {
         }
 
         /// The end that the request names, or nil for that of the resource.
+        ///
+        /// A client that names the last byte is asked for in its own words: some origins refuse open
+        /// ranges.
         func namedEnd(_ session: SessionState) -> Int64? {
+            if case .part(_, .some) = reader?.clientRange(from: lower) { return upper }
             let reachesEnd = upper != nil && upper == session.version?.representation.length
             return session.limits.requestBytes == nil && reachesEnd ? nil : upper
         }
@@ -50,7 +54,10 @@ enum FetchPlanner {
         guard let reader = asking.first(where: { $0.waitsFor != .nothing }) ?? asking.first else { return nil }
         let stores = wanting.contains { !$0.storesNothing }
         guard !session.origin.omitsRange else {
-            return Request(lower: 0, upper: nil, reader: reader, stores: stores, omitsRange: true)
+            // The whole comes from byte 0 on. Without storing, the bytes before the reader's place only
+            // pass.
+            let lower = stores ? 0 : reader.position
+            return Request(lower: lower, upper: nil, reader: reader, stores: stores, omitsRange: true, suffix: stores ? nil : reader.suffix)
         }
         if let suffix = reader.suffix { return Request(lower: 0, upper: nil, reader: reader, stores: stores, suffix: suffix) }
         // A request from offset 0 on is open-ended, whatever range the reader has. Its head
@@ -59,7 +66,7 @@ enum FetchPlanner {
         // A reader at the end of its range only asks for the version. A request for no byte would
         // end before it begins.
         if let end = upper, end <= reader.position { upper = nil }
-        let window = session.origin.requestBytes(session.limits).map { reader.position.addingClamped($0) }
+        let window = session.origin.requestBytes(session.limits).map { reader.position.addingSaturated($0) }
         let isWindow = window?.isBelow(upper) == true
         if isWindow { upper = window }
         return Request(lower: reader.position, upper: upper, reader: reader, stores: stores, isWindow: isWindow)
@@ -70,7 +77,8 @@ enum FetchPlanner {
     static func revalidation(_ session: SessionState, now: MonotonicInstant) -> Request? {
         guard let version = session.version, !session.fetches.contains(where: \.isValidation) else { return nil }
         let asking = session.readers.first { reader in
-            reader.failure == nil && reader.awaitsOrigin && !session.ledger.isSettled(for: reader)
+            reader.failure == nil && (reader.awaitsOrigin || GapQuestion.isFar(for: reader, session, now: now))
+                && !session.ledger.isSettled(for: reader)
                 && session.backOff.mayTry(for: reader, now: now)
         }
         let mayAskAhead = session.ledger.owesRevalidation && session.backOff.mayTry(now: now) && !isHeld(version, session)
@@ -91,7 +99,10 @@ enum FetchPlanner {
         if let asking, lower == asking.position, asking.wantsBytes, !asking.storesNothing, isStrong(version), isFree(lower, session) {
             return Request(lower: lower, upper: asking.fetchEnd, reader: asking, asksGap: true).bounded(session)
         }
-        let upper = session.origin.requestBytes(session.limits).map { lower.addingClamped($0) }
+        var upper = session.origin.requestBytes(session.limits).map { lower.addingSaturated($0) }
+        if let asking, lower == asking.position, case .part(_, let end?) = asking.clientRange(from: lower) {
+            upper = min(upper ?? end, end)
+        }
         return Request(lower: lower, upper: upper, reader: asking)
     }
 
@@ -140,7 +151,7 @@ enum FetchPlanner {
 
     /// Whether the byte at `offset` is neither stored, nor in memory, nor leased.
     static func isFree(_ offset: Int64, _ session: SessionState) -> Bool {
-        ByteRange(offset, offset.addingClamped(1)).map { firstFreeOffset(in: $0, session) == offset } == true
+        ByteRange(offset, offset.addingSaturated(1)).map { firstFreeOffset(in: $0, session) == offset } == true
     }
 
     /// The end of a fetch of `gap`: at the next stored or remembered byte.
@@ -249,7 +260,7 @@ enum FetchPlanner {
                 continue
             }
             guard reader.draws(from: fetch), let window = session.window(of: reader) else { continue }
-            if reader.pastGeneration != nil, fetch.front.isBelow(reader.end) {
+            if reader.isApart, fetch.front.isBelow(reader.end) {
                 // No other fetch will bring these bytes, so this one waits for a slow reader.
                 demand = max(demand ?? 0, fetch.front)
             }
@@ -263,7 +274,7 @@ enum FetchPlanner {
             demand = max(demand ?? 0, goal.upperBound)
         }
         guard let demand else { return RequestWindow.isFinishing(fetch, session) ? fetch.upper : nil }
-        return fetch.isRelay ? min(demand, fetch.released.addingClamped(session.limits.relayBytes)) : demand
+        return fetch.isRelay ? min(demand, fetch.released.addingSaturated(session.limits.relayBytes)) : demand
     }
 
     /// Whether a relay stays although no window needs its bytes.
@@ -275,7 +286,7 @@ enum FetchPlanner {
     private static func isAwaited(_ relay: FetchState, _ session: SessionState) -> Bool {
         session.readers.contains { reader in
             guard reader.failure == nil, !reader.onlyStored else { return false }
-            if reader.source == .own(relay.id, nil) { return true }
+            if reader.source == .awaited(relay.id) { return true }
             return (!reader.wantsBytes || reader.told == nil) && relay.serves(reader.position)
                 && (reader.draws(from: relay) || !reader.isApart)
         }
@@ -359,7 +370,7 @@ enum FetchPlanner {
         let blocked = session.fetches.compactMap { fetch -> MonotonicInstant? in
             if case .since(let start) = fetch.blocking { start + limits.relayPatience } else { nil }
         }.min()
-        let questions = session.readers.compactMap { $0.awaitsOrigin && $0.failure == nil ? $0.questionEnds : nil }.min()
+        let questions = session.readers.compactMap { $0.awaitsAnswer && $0.failure == nil ? $0.questionEnds : nil }.min()
         return [lingering, session.backOff.retryAt, blocked, questions].compactMap { $0 }.min()
     }
 

@@ -17,8 +17,7 @@ package struct FetchState: Hashable, Sendable {
     package var stage: Stage
     /// Whether its bytes go to readers only and are not stored.
     package var isRelay = false
-    /// Whether its response belongs to the one reader that is bound to it
-    /// (`ReaderState.Source.own`).
+    /// Whether it brings a body apart: a response for one reader, or the rest of a past version.
     package var isOwn = false
     /// Whether the readers that it was started for asked that nothing be stored.
     package var storesNothing = false
@@ -38,7 +37,7 @@ package struct FetchState: Hashable, Sendable {
     /// Whether body bytes are taken now.
     package var flow = Flow.running
     /// The request, besides range, conditions and site.
-    let asks: RequestSource
+    let asks: CopyOnWrite<RequestSource>
     /// The fields and the site of the request.
     package var variant: RequestVariant
     /// The reader that it was made for; nil when no reader waited.
@@ -48,6 +47,11 @@ package struct FetchState: Hashable, Sendable {
     /// The time since which no reader needs it; nil while one does. It closes after
     /// `SessionLimits.linger`.
     package var lingersSince: MonotonicInstant?
+    /// The last time at which a reader waited for its bytes or took some of them.
+    var readAt: MonotonicInstant
+    /// Whether no reader follows it: it was started ahead of its reader, or no reader has taken bytes
+    /// of it for a round trip. Its transfer then has the urgency of a preload.
+    package var isUnread = false
     /// Whether a reader has left it in the middle of a play (`AbandonedFetches`).
     var isAbandoned = false
     /// The number of body bytes before the requested offset that are still to be dropped.
@@ -59,8 +63,8 @@ package struct FetchState: Hashable, Sendable {
     var blocking = Blocking.none
 
     init(
-        id: FetchID, purpose: Purpose, lower: Int64, upper: Int64?, asks: RequestSource, site: String?, askedBy: ReaderID?,
-        startedAt: MonotonicInstant
+        id: FetchID, purpose: Purpose, lower: Int64, upper: Int64?, asks: CopyOnWrite<RequestSource>, site: String?,
+        askedBy: ReaderID?, startedAt: MonotonicInstant
     ) {
         self.id = id
         start = lower
@@ -69,9 +73,10 @@ package struct FetchState: Hashable, Sendable {
         released = lower
         stage = .requested(purpose)
         self.asks = asks
-        variant = RequestVariant(fields: asks.fields, site: site)
+        variant = RequestVariant(fields: asks.value.fields, site: site)
         self.askedBy = askedBy
         self.startedAt = startedAt
+        readAt = startedAt
     }
 
     /// The stage of a fetch.
@@ -238,6 +243,12 @@ extension FetchState {
         }
         front = start
         released = start
+    }
+
+    /// Takes back the end of its lease, as far as its response brings it. The request that took it
+    /// brings none of these bytes.
+    mutating func takeLeaseBack(upTo end: Int64?) {
+        if isReceiving { upper = [end, servedEnd].compactMap(\.self).min() }
     }
 
     /// Lets the whole body arrive from its first byte on.

@@ -49,43 +49,34 @@ struct HitRequest {
             let generation = session.ledger.version?.generation, let revision = session.ledger.version?.revision,
             let range = spec.map({ $0.range(length: length) }) ?? ByteRange(0, length),
             session.ledger.version?.isComplete == true
-                || (mayFetch && fetchPolicy == .whilePlaying && session.isAtRest && session.ledger.version?.stored.contains(range) == true),
+                || (mayFetch && fetchPolicy == .whilePlaying && Self.isAtRest(session)
+                    && session.ledger.version?.stored.contains(range) == true),
             let stored = session.ledger.version?.usable(in: range, max: max),
             session.ledger.isUsable(policy, isShared: isShared, fields: fields, wallNow: wallNow)
         else { return nil }
         let id = session.makeReaderID()
-        session.readers.append(reader(id, of: range, generation, holding: stored, in: session))
-        return SessionHit(reader: id, generation: generation, revision: revision, range: range, length: length, stored: stored)
-    }
-
-    /// Returns a reader that has received the version.
-    private func reader(
-        _ id: ReaderID, of range: ByteRange, _ generation: GenerationID, holding stored: ByteRange, in session: SessionState
-    ) -> ReaderState {
         let request = ReaderRequest(
             start: range.lowerBound, end: range.upperBound, policy: fetchPolicy, rules: UseRules(policy: policy, isShared: isShared))
-        var reader = ReaderState(id: id, request, asks: session.ledger.asks, confirmations: session.ledger.confirmations)
-        reader.validation = .trusts(generation)
-        if session.ledger.version?.isCombinable == false {
-            reader.commitment = .told(generation, as: session.ledger.version.map { CopyOnWrite($0.representation) })
-            reader.bind(to: .version)
-        } else {
-            reader.commitment = .told(generation, as: nil)
-        }
-        reader.hold = stored
-        return reader
+        // The reader is changed in its place: a copy of it costs as much as the rest of this method.
+        session.readers.append(ReaderState(id: id, request, asks: session.ledger.asks, confirmations: session.ledger.confirmations))
+        let last = session.readers.count - 1
+        session.readers[last].validation = .trusts(generation)
+        session.readers[last].commit(to: session.ledger.version)
+        if session.ledger.version?.isCombinable == false { session.readers[last].bind(to: .version) }
+        session.readers[last].hold = stored
+        return SessionHit(reader: id, generation: generation, revision: revision, range: range, length: length, stored: stored)
     }
 }
 
-extension SessionState {
+extension HitRequest {
     /// Removes the reader of a hit if it leaves nothing to do after it took `count` bytes that the
     /// machine has not counted yet.
     /// - Returns: whether the reader was removed.
-    mutating func removeHit(_ index: Int, after count: Int64) -> Bool {
-        guard fetches.isEmpty, past.isEmpty, ledger.version?.isComplete == true || (isAtRest && hasAll(readers[index], after: count)) else {
-            return false
-        }
-        readers.remove(at: index)
+    static func remove(_ index: Int, after count: Int64, from session: inout SessionState) -> Bool {
+        guard session.fetches.isEmpty, session.bodies.isEmpty,
+            session.ledger.version?.isComplete == true || (isAtRest(session) && hasAll(session.readers[index], after: count, session))
+        else { return false }
+        session.readers.remove(at: index)
         return true
     }
 
@@ -94,15 +85,15 @@ extension SessionState {
     ///
     /// In that state a reader that needs only stored bytes changes nothing by coming and going. The
     /// needs of other readers were planned when they came.
-    fileprivate var isAtRest: Bool {
-        fetches.isEmpty && goal == nil && backOff.retryAt == nil && !ledger.owesRevalidation && !ledger.owesUpdate
-            && ledger.version?.passReason == nil
+    private static func isAtRest(_ session: SessionState) -> Bool {
+        session.fetches.isEmpty && session.goal == nil && session.backOff.retryAt == nil && !session.ledger.owesRevalidation
+            && !session.ledger.owesUpdate && session.ledger.version?.passReason == nil
     }
 
     /// Whether the reader of a hit has its whole range after `count` more bytes, so that it leaves
     /// no goal behind.
-    private func hasAll(_ reader: ReaderState, after count: Int64) -> Bool {
-        reader.failure == nil && reader.told == ledger.version?.generation && reader.policy == .whilePlaying
-            && reader.position.addingClamped(count).reaches(reader.end)
+    private static func hasAll(_ reader: ReaderState, after count: Int64, _ session: SessionState) -> Bool {
+        reader.failure == nil && reader.told == session.ledger.version?.generation && reader.policy == .whilePlaying
+            && reader.position.addingSaturated(count).reaches(reader.end)
     }
 }

@@ -118,10 +118,7 @@ extension SessionState {
     ) -> [SessionAction] {
         var discards: [SessionAction] = []
         let isKnown = change(generation) { $0.stored.insert(range) }
-        if isKnown, version?.generation == generation {
-            ledger.hasSuspended = false
-            discards = StoredRuns.dropShortest(sparing: range, in: &self)
-        }
+        if isKnown, version?.generation == generation { discards = StoredRuns.dropShortest(sparing: range, in: &self) }
         if let index = index(of: id) {
             fetches[index].wrote(range, remaining: remaining)
             if fetches[index].isDrained {
@@ -145,15 +142,16 @@ extension SessionState {
         return (isNews ? [.passing(reason)] : []) + releaseRelays() + replan(now: now)
     }
 
-    /// Ends the session: readers fail and fetches stop.
+    /// Ends the session: readers fail and fetches stop. When the cache closes, fetches first take what
+    /// has arrived already. A second call ends those that still do.
     mutating func end(_ failure: ReadFailure) -> [SessionAction] {
-        if case .ended = phase { return [] }
+        if case .ended = phase { return cancelFetches(where: \.isClosing) }
         goal = nil
-        let actions = cancelFetches { _ in true }
+        let actions = failure == .closed ? AbandonedFetches.endAll(in: &self) : cancelFetches { _ in true }
         phase = .ended(failure)
         if failure == .removed {
             ledger.version = nil
-            past = []
+            bodies = []
             forgetRetiredFetches()
         }
         for index in readers.indices where readers[index].failure == nil { readers[index].failure = failure }

@@ -54,6 +54,10 @@ struct OriginRecord: Hashable, Sendable {
     /// Whether a reader should not wait for another answer in the middle of its bytes.
     func answersSlowly(_ limits: SessionLimits) -> Bool { shortestAnswer.map { $0 > limits.longestWait } ?? false }
 
+    /// The time of a round trip, as far as it is known. A delay below `ReceiveWindow.harmlessDelay`
+    /// costs no player anything.
+    var roundTrip: Nanoseconds { max(shortestAnswer ?? 0, ReceiveWindow.harmlessDelay) }
+
     /// The number of bytes that a cancel loses: those in flight, and as many in buffers.
     func lostBytes(_ limits: SessionLimits) -> Int64 {
         min(max(2 * joinDistance(within: 0...limits.lostBytes.upperBound), limits.lostBytes.lowerBound), limits.lostBytes.upperBound)

@@ -1,55 +1,43 @@
-// The source of a reader's bytes. It matters while the version has no strong validator.
+// The body that a reader's bytes come from.
 
 extension ReaderState {
-    /// The source of a reader's bytes while the version can't be combined with other responses.
+    /// The body that a reader's bytes come from.
     package enum Source: Hashable, Sendable {
-        /// Not decided since the reader came or moved.
+        /// The current version if responses of it can be combined; else not decided since the
+        /// reader came or moved.
         case undecided
         /// The one response that the version consists of.
         case version
-        /// A response for this reader alone; nil before its head.
-        indirect case own(FetchID, OwnResponse?)
-        /// A version that was replaced after the consumer had committed to it
-        /// (`SessionState.past`).
-        indirect case past(OwnResponse)
+        /// A response for this reader alone, whose head has not come.
+        case awaited(FetchID)
+        /// A body beside the current version (`SessionState.bodies`).
+        case body(GenerationID)
+        /// The version that `prepare` returned and that was replaced since. The reader goes on with
+        /// it if its consumer commits to it now, and prepares again otherwise.
+        case replaced(GenerationID)
     }
 
-    /// The head of a response that does not make the current version.
-    package struct OwnResponse: Hashable, Sendable {
-        /// The generation that names this response.
-        package var generation: GenerationID
-        /// The length, type and validator of this response.
-        package var representation: Representation
-        /// The cookies that it sets.
-        var cookies: [String] = []
-        /// Whether it is a page that came instead of media. The whole page is passed on, whatever
-        /// range was requested.
-        package var isPage = false
-    }
-
-    /// Whether the reader takes no byte of the current version: it has or awaits a response of its
-    /// own, or reads a past version.
+    /// Whether the reader takes no byte of the current version: it reads a body beside it, or
+    /// awaits one.
     package var isApart: Bool {
         switch source {
-        case .own, .past: true
+        case .awaited, .body, .replaced: true
         case .undecided, .version: false
         }
     }
 
-    /// The response that a reader apart reads; nil before its head.
-    var ownResponse: OwnResponse? {
+    /// The body beside the current version that it reads, or may still commit to.
+    var generationApart: GenerationID? {
         switch source {
-        case .own(_, let response): response
-        case .past(let response): response
-        case .undecided, .version: nil
+        case .body(let generation), .replaced(let generation): generation
+        case .undecided, .version, .awaited: nil
         }
     }
 
-    /// The past version that it reads, or nil if it reads none.
-    var pastGeneration: GenerationID? { if case .past(let response) = source { response.generation } else { nil } }
-
-    /// Whether it is bound to the response of this fetch.
-    func isBound(to id: FetchID) -> Bool { if case .own(id, _) = source { true } else { false } }
+    /// Frees a reader that calls again and has not committed to the version that was replaced.
+    mutating func dropReplaced() {
+        if case .replaced = source { source = .undecided }
+    }
 
     /// Sets the source from the present position on.
     mutating func bind(to source: Source) {
@@ -65,55 +53,26 @@ extension ReaderState {
         failure = .origin(.representationChanged)
     }
 
-    /// Binds the reader to the version as it is now. If another response replaces that version, the
-    /// reader ends.
-    mutating func bindToVersion(_ version: SessionVersion?) {
-        if version?.isCombinable == false, source == .undecided { bind(to: .version) }
+    /// Whether it waits for a version as `other` does, with the same request.
+    func waits(like other: ReaderState) -> Bool {
+        waitsFor != .nothing && failure == nil && told == nil && source == .undecided && !onlyStored && asks == other.asks
+            && site == other.site && (position, end, suffix) == (other.position, other.end, other.suffix)
     }
 
-    /// Lets a reader whose own response turned out to be of a combinable version read that version.
-    mutating func takeCombinable(_ candidate: Representation, _ generation: GenerationID) {
-        guard isAsTold(candidate) else { return failure = .origin(.representationChanged) }
-        source = .undecided
-        if told != nil { commitment = .told(generation, as: nil) }
-    }
-
-    /// Binds the reader to the version that its response has become.
-    mutating func takeVersion(_ candidate: Representation, _ generation: GenerationID) {
-        guard isAsTold(candidate) else { return failure = .origin(.representationChanged) }
-        recommit(to: generation)
-        bind(to: .version)
-    }
-
-    /// Binds the reader to its own response.
-    mutating func takeResponse(_ response: OwnResponse, _ id: FetchID) {
-        guard isAsTold(response.representation) else { return failure = .origin(.representationChanged) }
-        recommit(to: response.generation)
-        if awaitsOrigin { validation = .unchecked }
-        if told == nil { awaitedVersion = true }
-        bind(to: .own(id, response))
-    }
-
-    /// Sets the length of the response of a reader apart, which its end has shown.
-    mutating func learnOwnLength(_ length: Int64) {
-        guard var response = ownResponse, response.representation.length == nil else { return }
-        response.representation.length = length
-        if case .own(let id, _) = source { source = .own(id, response) } else { source = .past(response) }
-    }
-
-    /// Lets the reader go on with the version that it has committed to, although another one takes
-    /// its place.
-    mutating func stay(with version: SessionVersion) {
-        bind(to: .past(OwnResponse(generation: version.generation, representation: version.representation)))
-    }
-
-    /// Removes and returns the cookies of the reader's own response; nil if it has none.
-    mutating func takeCookies() -> [String]? {
-        guard case .own(let id, var response?) = source else { return nil }
-        defer {
-            response.cookies = []
-            source = .own(id, response)
+    /// Gives the reader the body of a response. One that has committed to another response gets it
+    /// only if its length and type are equal, and fails otherwise.
+    ///
+    /// - Parameters:
+    ///   - representation: The statement of the response, which may differ from the version.
+    ///   - source: The place of the body.
+    mutating func take(_ body: SessionVersion, as representation: Representation, from source: Source) {
+        guard isAsTold(representation) else { return failure = .origin(.representationChanged) }
+        bind(to: source)
+        if case .told(_, let told) = commitment {
+            commitment = .told(body.generation, as: body.isCombinable && !isApart ? nil : told)
         }
-        return response.cookies
+        guard isApart else { return }
+        if awaitsAnswer { validation = .unchecked }
+        if told == nil { awaitedVersion = true }
     }
 }

@@ -9,7 +9,7 @@ package struct ReaderState: Hashable, Sendable {
     /// The web site on whose behalf it reads (`ReaderRequest.site`).
     package let site: String?
     /// The request by which the origin is asked for it.
-    package let asks: RequestSource
+    package let asks: CopyOnWrite<RequestSource>
     /// The offset of the next byte that it reads.
     package var position: Int64
     /// The offset after the last byte that it reads; nil for the end of the resource.
@@ -27,14 +27,12 @@ package struct ReaderState: Hashable, Sendable {
     package var validation = Validation.unchecked
     /// The version that its consumer has received.
     package var commitment = Commitment.none
-    /// The source of its bytes while the version has no strong validator.
+    /// The body that its bytes come from.
     package var source = Source.undecided
     /// Its position when `source` was decided.
     var boundAt: Int64 = 0
     /// The number of requests that were made for responses of its own.
     var ownResponses = 0
-    /// The error that ended its own response early.
-    var brokenBy: OriginError?
     /// Whether its window counts: it asked for bytes, or announced on joining that it will.
     package var wantsBytes: Bool
     /// Whether it needs bytes if the index has no version. It looks at a stored one first.
@@ -50,7 +48,7 @@ package struct ReaderState: Hashable, Sendable {
     /// another one was.
     package var awaitedVersion = false
     /// Whether a request to the origin was made for it.
-    var hasAsked = false
+    package var hasAsked = false
     /// Whether it has waited at any time for the origin to confirm or replace the version.
     package var awaitedOrigin = false
     /// The stored bytes that it received last and may still be sending.
@@ -60,6 +58,9 @@ package struct ReaderState: Hashable, Sendable {
     package let takesAnyStatus: Bool
     /// Whether its client named no range.
     package let asksWhole: Bool
+    /// Whether its client named the last byte. `end` has the length of the resource otherwise, once
+    /// that is known.
+    let namesEnd: Bool
     /// Whether it began with the first byte of the resource.
     let beginsAtZero: Bool
     /// The time at which it goes on with the stored version, if the origin has not answered.
@@ -77,10 +78,10 @@ package struct ReaderState: Hashable, Sendable {
     /// - Parameters:
     ///   - asks: The request by which the origin is asked where `request` has none.
     ///   - confirmations: The value of `VersionLedger.confirmations`.
-    init(id: ReaderID, _ request: ReaderRequest, asks: RequestSource, confirmations: UInt64) {
+    init(id: ReaderID, _ request: ReaderRequest, asks: CopyOnWrite<RequestSource>, confirmations: UInt64) {
         self.id = id
         site = request.site
-        self.asks = request.asks ?? asks
+        self.asks = request.asks.map(CopyOnWrite.init) ?? asks
         position = min(request.start, ByteRange.maximumOffset)
         end = request.end.map { min($0, ByteRange.maximumOffset) }
         policy = request.policy
@@ -89,6 +90,7 @@ package struct ReaderState: Hashable, Sendable {
         wantsBytes = request.wantsBytes
         takesAnyStatus = request.takesAnyStatus
         asksWhole = request.asksWhole
+        namesEnd = request.end != nil
         beginsAtZero = request.start == 0 && request.suffix == nil
         suffix = request.suffix
         patience.endsSoon = request.endsSoon
@@ -106,6 +108,9 @@ package struct ReaderState: Hashable, Sendable {
         /// The reader waits for the origin to confirm or replace the version. When the origin is
         /// out of reach, it may use the version unconfirmed if `mayDoWithout` is true.
         case awaitsOrigin(mayDoWithout: Bool)
+        /// The version lacks bytes of the reader's range. The reader waits until `questionEnds` for
+        /// the origin to confirm or replace it, and uses it then.
+        case awaitsGap
         /// The freshness rules let the reader use this version. Any other version is unchecked.
         case trusts(GenerationID)
     }
@@ -126,7 +131,7 @@ package struct ReaderState: Hashable, Sendable {
     /// that gets the origin's statuses, or asked for no byte there.
     func clientRange(from offset: Int64) -> ClientRange? {
         guard takesAnyStatus, suffix == nil, offset.isBelow(end) else { return nil }
-        return asksWhole && offset == 0 ? .whole : .part(lower: offset, upper: end)
+        return asksWhole && offset == 0 ? .whole : .part(lower: offset, upper: namesEnd ? end : nil)
     }
 
     /// The event that a reader waits for.
@@ -178,6 +183,9 @@ extension ReaderState {
     /// Whether it uses stored bytes only and never causes an origin request.
     package var onlyStored: Bool { rules.mode == .onlyStored }
 
+    /// Whether bytes of its range were requested for it before it could use the version.
+    package var askedForGap: Bool { questionEnds != nil && hasAsked && !awaitedOrigin }
+
     /// Whether bytes that are fetched for it must not be stored.
     package var storesNothing: Bool { rules.mode == .doNotStore }
 
@@ -187,39 +195,47 @@ extension ReaderState {
     /// Whether it may use the version unconfirmed if the origin is out of reach.
     var mayDoWithoutOrigin: Bool { validation == .awaitsOrigin(mayDoWithout: true) }
 
+    /// Whether it waits for an answer about a gap further on, and has stored bytes to go on with.
+    func mayDoWithoutAnswer(in version: SessionVersion?) -> Bool {
+        validation == .awaitsGap && version?.stored.contains(position) == true
+    }
+
+    /// Whether it waits for the origin before it uses the version.
+    var awaitsAnswer: Bool { awaitsOrigin || validation == .awaitsGap }
+
     /// The version that the consumer has committed to, or nil before that.
     package var told: GenerationID? { if case .told(let generation, _) = commitment { generation } else { nil } }
 
-    /// Whether the bytes of `fetch` are for this reader. A reader with a response of its own takes
-    /// only those, one of a past version only that version's, and the others the current one's.
+    /// Whether the bytes of `fetch` are for this reader: a reader apart takes only those of its
+    /// body, and the others those of the current version.
     func draws(from fetch: FetchState) -> Bool {
         switch source {
-        case .own(let id, _): id == fetch.id
-        case .past(let response): fetch.isOwn && fetch.generation == response.generation
+        case .awaited(let id): id == fetch.id
+        case .body(let generation), .replaced(let generation): fetch.isOwn && fetch.generation == generation
         case .undecided, .version: !fetch.isOwn
         }
     }
 
-    /// Whether a relay keeps bytes for this reader: the reader is at its memory, or reads stored
-    /// bytes of a past version before that memory.
+    /// Whether a relay keeps bytes for this reader. No other fetch brings bytes of a body apart, so
+    /// its relay waits for a reader before its memory, and skips to one beyond its front.
     func isAttached(to relay: FetchState) -> Bool {
-        relay.serves(position) || (pastGeneration != nil && position < relay.released)
+        isApart || relay.serves(position)
     }
 
     /// The bytes that the reader will need soon.
     /// - Returns: nil if it needs none.
-    func window(in version: SessionVersion?, _ limits: SessionLimits) -> ByteRange? {
+    func window(in body: SessionVersion?, _ limits: SessionLimits) -> ByteRange? {
         guard wantsBytes, failure == nil, !onlyStored, suffix == nil else { return nil }
         // When a different version than the reader's is current, its length does not bound what
         // this reader will get.
-        let isOpen = source == .undecided && version.map { !$0.isCombinable && isNews($0) } == true
-        let length = isOpen ? .max : servedRepresentation(version)?.length ?? .max
+        let isOpen = source == .undecided && body.map { !$0.isCombinable && isNews($0) } == true
+        let length = isOpen ? .max : body?.representation.length ?? .max
         let end = min(self.end ?? .max, length)
         guard position < end else { return nil }
         let upper: Int64 =
             switch policy {
-            case .whilePlaying: min(end, position.addingClamped(limits.readAheadBytes))
-            case .readAhead(let bytes): min(length, position.addingClamped(max(bytes, 1)))
+            case .whilePlaying: min(end, position.addingSaturated(limits.readAheadBytes))
+            case .readAhead(let bytes): min(length, position.addingSaturated(max(bytes, 1)))
             case .wholeResource: length
             }
         return ByteRange(position, max(upper, min(end, position + 1)))
@@ -229,7 +245,7 @@ extension ReaderState {
     var fetchEnd: Int64? {
         switch policy {
         case .whilePlaying: end
-        case .readAhead(let bytes): end.map { max($0, position.addingClamped(bytes)) }
+        case .readAhead(let bytes): end.map { max($0, position.addingSaturated(bytes)) }
         case .wholeResource: nil
         }
     }
@@ -239,7 +255,7 @@ extension ReaderState {
     var goal: ByteRange? {
         switch policy {
         case .whilePlaying: nil
-        case .readAhead(let bytes): ByteRange(position, position.addingClamped(bytes))
+        case .readAhead(let bytes): ByteRange(position, position.addingSaturated(bytes))
         case .wholeResource: ByteRange(lower: 0, upper: .max)
         }
     }
@@ -264,8 +280,8 @@ extension ReaderState {
     ///
     /// It reads from the beginning if the response has no length, and if it is a response of
     /// another status, to which no range applies (RFC 9110 §14.2).
-    mutating func placeSuffix(in version: SessionVersion?) {
-        guard let suffix, let representation = servedRepresentation(version) else { return }
+    mutating func placeSuffix(in body: SessionVersion?) {
+        guard let suffix, let representation = body?.representation else { return }
         let length = representation.isContent ? representation.length : nil
         move(to: length.map { max(0, $0 - suffix) } ?? 0, end: nil)
         if source != .undecided { boundAt = position }
@@ -294,28 +310,15 @@ extension ReaderState {
 
     // MARK: Commitment
 
-    /// The generation that the reader is served, or nil before it is known.
-    func served(_ version: SessionVersion?) -> GenerationID? {
-        isApart ? ownResponse?.generation : version?.generation
+    /// Commits the consumer to a body. Where only length and type can tie another response to it,
+    /// its representation is kept.
+    mutating func commit(to body: SessionVersion?) {
+        if let commitment = body.flatMap(newCommitment) { self.commitment = commitment }
     }
 
-    /// The representation that the reader is served, or nil before it is known.
-    func servedRepresentation(_ version: SessionVersion?) -> Representation? {
-        isApart ? ownResponse?.representation : version?.representation
-    }
-
-    /// Commits the consumer to `generation`. Where only length and type can tie another response to
-    /// that version, its representation is kept.
-    mutating func commit(to generation: GenerationID?, in version: SessionVersion?) {
-        guard let generation, told != generation else { return }
-        let mayChange = version?.isCombinable == false || isApart
-        commitment = .told(generation, as: mayChange ? servedRepresentation(version).map { CopyOnWrite($0) } : nil)
-    }
-
-    /// Ties a consumer that has committed to one response to another with equal length and type.
-    mutating func recommit(to generation: GenerationID) {
-        guard case .told(_, let representation) = commitment else { return }
-        commitment = .told(generation, as: representation)
+    private func newCommitment(to body: SessionVersion) -> Commitment? {
+        let isKept = isApart || !body.isCombinable
+        return told == body.generation ? nil : .told(body.generation, as: isKept ? CopyOnWrite(body.representation) : nil)
     }
 
     /// Records the version that `prepare` returns.
@@ -323,10 +326,10 @@ extension ReaderState {
         if told == nil { commitment = .prepared(generation) }
     }
 
-    /// Whether `prepare` returned a version that has been replaced before the consumer committed to
-    /// it.
-    func isOutdated(in version: SessionVersion?) -> Bool {
-        if case .prepared(let generation) = commitment { generation != served(version) } else { false }
+    /// Whether `prepare` returned another body than the reader reads now, and the consumer has not
+    /// committed to it.
+    func isOutdated(by body: SessionVersion?) -> Bool {
+        if case .prepared(let generation) = commitment { generation != body?.generation } else { false }
     }
 
     /// Whether the version is another than the one that the reader committed to, and differs from
@@ -337,34 +340,19 @@ extension ReaderState {
     }
 
     /// Whether a consumer that has committed to one response may go on with another. Equal length
-    /// and type are enough for that, because no bytes of the two responses are combined.
+    /// and type are enough for that, because no bytes of the two responses are combined. A consumer
+    /// that has committed to a version with a strong validator gets no other.
     func isAsTold(_ representation: Representation) -> Bool {
-        guard case .told(_, let told?) = commitment else { return true }
-        return told.value.looksLike(representation)
+        switch commitment {
+        case .none, .prepared: true
+        case .told(_, let told): told?.value.looksLike(representation) ?? false
+        }
     }
 
-    /// Whether the consumer has no bytes of the version that it committed to, and the current one
-    /// has the same length and type.
-    func isToldOnly(in version: SessionVersion?) -> Bool {
-        guard case .told(_, .some) = commitment, source == .undecided, let version, !version.isCombinable else { return false }
-        return isAsTold(version.representation)
-    }
-}
-
-extension Int64 {
-    /// The sum, or `Int64.max` if it overflows.
-    func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
-    }
-}
-
-extension [ReaderState] {
-    /// Moves the readers of last bytes whose response is known to the first of these bytes.
-    ///
-    /// Each look at a reader's window or wait begins with this, so no event that brings a response
-    /// has to consider such readers.
-    mutating func placeSuffixes(in version: SessionVersion?) {
-        for index in indices where self[index].suffix != nil { self[index].placeSuffix(in: version) }
+    /// Whether the consumer has the head of a response, no byte of it yet, and may have the bytes of
+    /// this version in their place. Its own response may have failed, and the version is its retry.
+    func mayChange(to version: SessionVersion) -> Bool {
+        guard case .told(_, .some) = commitment, source == .undecided else { return false }
+        return !version.isCombinable && isAsTold(version.representation)
     }
 }

@@ -7,27 +7,25 @@ enum ReaderView {
         if let failure = reader.failure { return .failed(failure) }
         if let end = reader.end, reader.position >= end { return .end }
         guard session.phase == .ready else { return nil }
-        if reader.isApart {
-            guard let response = reader.ownResponse else { return nil }
-            let limit = min(reader.end ?? .max, reader.position.addingClamped(max))
-            if let length = response.representation.length, reader.position >= length { return .end }
-            if case .own(let id, _) = reader.source { return look(reader, id, limit: limit, session) }
-            return lookAtPast(reader, response.generation, limit: limit, session)
-        }
-        guard let version = session.ledger.version else { return nil }
-        if !version.isCombinable, reader.source == .undecided, reader.isNews(version) { return nil }
-        if let length = version.representation.length, reader.position >= length { return .end }
+        guard let body = session.body(of: reader) else { return nil }
+        let isUndecided = !body.isCombinable && reader.source == .undecided
+        if isUndecided, reader.isNews(body) { return nil }
+        if let length = body.representation.length, reader.position >= length { return .end }
         // The source of this reader's bytes is not decided yet, so these may belong to another
         // response than its own.
-        if !version.isCombinable, reader.source == .undecided, !reader.onlyStored { return nil }
-        let limit = min(reader.end ?? .max, reader.position.addingClamped(max))
-        if let run = version.stored.prefix(from: reader.position, upTo: limit) {
-            return version.verifiedPart(of: run).map(SessionStep.stored)
+        if isUndecided, !reader.onlyStored { return nil }
+        let limit = min(reader.end ?? .max, reader.position.addingSaturated(max))
+        if let run = body.stored.prefix(from: reader.position, upTo: limit) {
+            return body.verifiedPart(of: run).map(SessionStep.stored)
         }
-        for fetch in session.fetches where !fetch.isOwn && fetch.generation == version.generation && fetch.remembers(reader.position) {
+        for fetch in session.fetches
+        where reader.draws(from: fetch) && fetch.generation == body.generation && fetch.remembers(reader.position) {
             if let range = ByteRange(reader.position, min(limit, fetch.runEnd(from: reader.position))) { return .memory(fetch.id, range) }
         }
-        return nil
+        // No further fetch brings bytes of a body apart.
+        let isComing =
+            !reader.isApart || session.fetches.contains { reader.draws(from: $0) && !$0.isDraining && $0.leases(reader.position) }
+        return isComing ? nil : .failed(.origin(body.brokenBy ?? .representationChanged))
     }
 
     /// Whether every byte of the version is stored or in the memory of a fetch.
@@ -53,45 +51,15 @@ enum ReaderView {
     /// Whether a reader that moves to `[start, end)` stays with its present source.
     static func goesOn(_ reader: ReaderState, at start: Int64, end: Int64?, _ session: SessionState) -> Bool {
         if reader.source == .version { return start == reader.position && end == reader.end }
-        if reader.pastGeneration != nil { return true }
+        let body = session.body(of: reader)
         // A whole response of another kind may be over already: an empty one ends with its head.
-        if reader.ownResponse?.isPage == true { return start == reader.position }
-        guard case .own(let id, let response) = reader.source, let fetch = session.fetches.first(where: { $0.id == id }) else {
-            return false
-        }
-        guard fetch.serves(start), let end = end ?? response?.representation.length else {
-            return fetch.serves(start) && fetch.upper == nil
-        }
+        if body?.isPage == true { return start == reader.position }
+        // A reader that has committed to a strong validator gets no bytes of another body.
+        if reader.isApart, case .told(_, nil) = reader.commitment { return true }
+        if reader.isApart, body?.stored.contains(start) == true { return true }
+        guard reader.isApart, let fetch = session.fetches.first(where: { reader.draws(from: $0) && $0.serves(start) }) else { return false }
+        guard let end = end ?? body?.representation.length else { return fetch.upper == nil }
         return (fetch.upper ?? .max) >= end
-    }
-
-    /// The bytes, the end or the failure that the reader's own response has at its position.
-    private static func look(_ reader: ReaderState, _ id: FetchID, limit: Int64, _ session: SessionState) -> SessionStep? {
-        guard let fetch = session.fetches.first(where: { $0.id == id }) else {
-            return .failed(.origin(reader.brokenBy ?? .truncated(afterBytes: 0)))
-        }
-        if fetch.remembers(reader.position), let range = ByteRange(reader.position, min(limit, fetch.runEnd(from: reader.position))) {
-            return .memory(id, range)
-        }
-        return fetch.isDraining ? .failed(.origin(reader.brokenBy ?? .truncated(afterBytes: 0))) : nil
-    }
-
-    /// The bytes or the failure that a past version has at the reader's position. Only its stored
-    /// bytes and the fetches that were running can serve the reader.
-    private static func lookAtPast(
-        _ reader: ReaderState, _ generation: GenerationID, limit: Int64, _ session: SessionState
-    ) -> SessionStep? {
-        guard let past = session.past.first(where: { $0.generation == generation }) else {
-            return .failed(.origin(.representationChanged))
-        }
-        if let run = past.stored.prefix(from: reader.position, upTo: limit) {
-            return past.verifiedPart(of: run).map(SessionStep.stored)
-        }
-        for fetch in session.fetches where reader.draws(from: fetch) && fetch.remembers(reader.position) {
-            if let range = ByteRange(reader.position, min(limit, fetch.runEnd(from: reader.position))) { return .memory(fetch.id, range) }
-        }
-        let isComing = session.fetches.contains { reader.draws(from: $0) && !$0.isDraining && $0.leases(reader.position) }
-        return isComing ? nil : .failed(.origin(past.brokenBy ?? .representationChanged))
     }
 
     // MARK: Waiting
@@ -101,10 +69,10 @@ enum ReaderView {
         switch reader.waitsFor {
         case .nothing: false
         case .version where reader.awaitsRetry: reader.failure != nil || (session.backOff.retryAt == nil && session.version != nil)
-        case .version where reader.isApart: reader.failure != nil || reader.served(session.version) != nil
+        case .version where reader.isApart: reader.failure != nil || session.body(of: reader) != nil
         case .version:
             reader.failure != nil
-                || (session.phase == .ready && session.version != nil && (!reader.awaitsOrigin || session.ledger.isSettled(for: reader)))
+                || (session.phase == .ready && session.version != nil && (!reader.awaitsAnswer || session.ledger.isSettled(for: reader)))
         case .bytes: look(reader, max: 1, session) != nil || hasToDecide(reader, session)
         }
     }
@@ -120,7 +88,7 @@ enum ReaderView {
     /// of its fetch.
     static func awaitsFirstByte(_ reader: ReaderState, _ session: SessionState) -> Bool {
         guard reader.preparesWithFirstByte, reader.waitsFor == .version, reader.wantsBytes, look(reader, max: 1, session) == nil,
-            let served = reader.served(session.version)
+            let served = session.body(of: reader)?.generation
         else { return false }
         return session.fetches.contains { fetch in
             fetch.askedBy == reader.id && fetch.isReceiving && fetch.generation == served && fetch.skip == 0

@@ -63,30 +63,57 @@ extension ReceivedHead {
     func bindAsker(_ index: Int, _ candidate: Representation, _ session: inout SessionState) -> GenerationID? {
         guard let version = session.version else { return nil }
         let fetch = session.fetches[index]
+        let waiting = session.readers.firstIndex { $0.source == .awaited(fetch.id) }
         if version.isCombinable {
             session.fetches[index].isOwn = false
-            for reader in session.readers.indices where session.readers[reader].isBound(to: fetch.id) {
-                session.readers[reader].takeCombinable(candidate, version.generation)
-            }
+            if let waiting { session.readers[waiting].take(version, as: candidate, from: .undecided) }
             return nil
         }
-        let asker =
-            session.readers.firstIndex { $0.isBound(to: fetch.id) } ?? session.readers.firstIndex { mayTake($0, responseOf: fetch) }
+        let asker = waiting ?? session.readers.firstIndex { mayTake($0, responseOf: fetch) }
         guard fetch.isRelay else {
             session.fetches[index].isOwn = false
             session.ledger.version?.hasBegun = true
             session.ledger.version?.brokenBy = nil
-            if let asker { session.readers[asker].takeVersion(candidate, version.generation) }
+            if let asker { session.readers[asker].take(version, as: candidate, from: .version) }
             return nil
         }
         let generation = fetch.isOwn ? newGeneration : version.generation
         session.fetches[index].isOwn = true
         if let asker {
-            let cookies = fetch.askedBy == session.readers[asker].id ? head.fields.values(of: .setCookie) : []
-            let response = ReaderState.OwnResponse(generation: generation, representation: candidate, cookies: cookies)
-            session.readers[asker].takeResponse(response, fetch.id)
+            let response = body(generation, candidate), relay = session.fetches[index]
+            give(response, of: relay, to: [asker] + sharing(response, of: relay, with: asker, session), &session)
         }
         return generation
+    }
+
+    /// The body that this response is for its readers. It broke off where its fetch brings no more.
+    private func body(_ generation: GenerationID, _ representation: Representation) -> SessionVersion {
+        SessionVersion(
+            VersionState(
+                generation: generation, representation: representation, stored: ByteRangeSet(), brokenBy: .truncated(afterBytes: 0)))
+    }
+
+    /// Makes a body that of the reader that asked, and of those that share it.
+    private func give(_ body: SessionVersion, of fetch: FetchState, to readers: [Int], _ session: inout SessionState) {
+        var body = body
+        body.askersFields = AskersFields(of: head, for: fetch)
+        for index in readers { session.readers[index].take(body, as: body.representation, from: .body(body.generation)) }
+        session.bodies.append(body)
+    }
+
+    /// The readers that get a response which no later request may use, because they waited for it
+    /// with the asker's own request, where the cache is one user's. No other reader gets it.
+    ///
+    /// All of it fits into the memory of a relay, so that a slow reader holds no other back. Pages
+    /// and other documents are for their asker.
+    private func sharing(_ body: SessionVersion, of fetch: FetchState, with asker: Int, _ session: SessionState) -> [Int] {
+        let first = session.readers[asker], control = CacheControl(head.fields), representation = body.representation
+        guard !session.ledger.rules.isShared, representation.isContent, head.fields.values(of: .setCookie).isEmpty,
+            representation.isPlayable == true || representation.isPlaylist, control.private == nil,
+            [nil, .noStore, .byRequest].contains(passReason), let end = fetch.upper,
+            end - fetch.start <= session.limits.relayBytes, fetch.askedBy == first.id
+        else { return [] }
+        return session.readers.indices.filter { $0 != asker && session.readers[$0].waits(like: first) }
     }
 
     /// Whether a response without a bound reader may become the own response of `reader`. The
@@ -97,7 +124,8 @@ extension ReceivedHead {
     }
 
     /// Ends a response without a strong validator that is too short for its reader, if another
-    /// request may bring the whole range at once.
+    /// request may bring the whole range at once. The same holds for a part of a manifest without
+    /// its length, for a client that named no range: some servers count the bytes of ranges wrong.
     ///
     /// No second response may continue it in the same answer. The next request therefore leaves out
     /// the window that cut the response short, or names no range at all. Readers that have already
@@ -105,18 +133,22 @@ extension ReceivedHead {
     /// - Returns: whether the response was too short and is to be ended.
     func isTooShort(_ fetch: FetchState, served: ByteRange, total: Int64?, _ session: inout SessionState) -> Bool {
         let identity = session.version?.identity ?? session.ledger.rules.identity
-        guard !isEndless, identity == .validator, !Validator(fields: head.fields).isStrong,
-            let asker = session.readers.first(where: { $0.id == fetch.askedBy && $0.told == nil && $0.failure == nil }),
-            served.upperBound < min(asker.end ?? .max, total ?? .max)
+        guard !isEndless, let asker = session.readers.first(where: { $0.id == fetch.askedBy && $0.told == nil && $0.failure == nil })
         else { return false }
+        let isForWhole = asker.clientRange(from: 0) == .whole
+        let isCut =
+            identity == .validator && !Validator(fields: head.fields).isStrong
+            && served.upperBound < min(asker.end ?? .max, total ?? .max)
+        let hasLength = head.fields.values(of: .contentLength) == [String(served.count)]
+        guard isCut || (isForWhole && !hasLength && representation(length: total).isPlaylist) else { return false }
         if fetch.isWindow, served.upperBound == fetch.upper, !session.origin.omitsEnd {
             session.origin.omitsEnd = true
-        } else if fetch.start == 0, total != nil, fetch.upper == nil, !session.origin.omitsRange {
+        } else if fetch.start == 0, total != nil || isForWhole, fetch.upper == nil, !session.origin.omitsRange {
             session.origin.omitsRange = true
         } else {
             return false
         }
-        for index in session.readers.indices where session.readers[index].isBound(to: fetch.id) {
+        for index in session.readers.indices where session.readers[index].source == .awaited(fetch.id) {
             session.readers[index].source = .undecided
         }
         return true
@@ -155,9 +187,7 @@ extension ReceivedHead {
 
     /// Confirms the version, and takes over the fields of the response.
     private func confirm(_ fetch: FetchState, _ session: inout SessionState) -> [SessionAction] {
-        session.ledger.confirm()
-        session.backOff.succeeded()
-        session.ledger.version?.representation.endsByClose = false
+        _ = VersionDoubt.confirmed(&session)
         return session.takeOverFields(self, fetch)
     }
 
@@ -195,6 +225,7 @@ extension ReceivedHead {
         }
         let asker = session.readers.firstIndex { reader in
             reader.id == fetch.askedBy && reader.failure == nil && reader.told == nil && !reader.mayDoWithoutOrigin
+                && !reader.mayDoWithoutAnswer(in: session.version)
         }
         guard let asker, case .full = outcome else { return actions + failed(fetch.id, error, &session, now: now) }
         passWhole(index, to: asker, representation(length: outcome.length), &session)
@@ -204,16 +235,16 @@ extension ReceivedHead {
     /// Makes the response of a fetch, which is no bytes of the resource, the own response of one
     /// reader. The reader gets it as a whole.
     func passWhole(_ index: Int, to asker: Int, _ representation: Representation, _ session: inout SessionState) {
-        let id = session.fetches[index].id, length = representation.length
+        let length = representation.length, fetch = session.fetches[index]
         session.fetches[index].isOwn = true
         session.fetches[index].isRelay = true
+        FetchEnd.giveLeaseBack(of: fetch, in: &session)
         session.fetches[index].stage = .receiving(FetchState.Body(generation: newGeneration, servedEnd: length))
         session.fetches[index].startOver()
         session.fetches[index].upper = length
         session.readers[asker].move(to: 0, end: nil)
-        var response = ReaderState.OwnResponse(generation: newGeneration, representation: representation)
-        response.cookies = head.fields.values(of: .setCookie)
-        response.isPage = true
-        session.readers[asker].takeResponse(response, id)
+        var page = body(newGeneration, representation)
+        page.isPage = true
+        give(page, of: session.fetches[index], to: [asker], &session)
     }
 }

@@ -14,7 +14,10 @@ extension ReceivedHead {
             reader.id == fetch.askedBy && reader.takesAnyStatus && reader.failure == nil && reader.told == nil
         }
         guard let asker, case .full(let length) = ResponseOutcome.whole(head) else { return nil }
-        guard !(fetch.isValidation && session.ledger.serves(after: error) && session.readers[asker].mayDoWithoutOrigin) else { return nil }
+        let reader = session.readers[asker]
+        guard !reader.mayDoWithoutAnswer(in: session.version),
+            !(fetch.isValidation && session.ledger.serves(after: error) && reader.mayDoWithoutOrigin)
+        else { return nil }
         if mayReplace(error, fetch, session) { return full(index, length: length.bytes, &session, now: now) }
         passWhole(index, to: asker, representation(length: length.bytes), &session)
         var actions = settleOthers(besides: asker, error, fetch, &session)
@@ -46,11 +49,12 @@ extension ReceivedHead {
             guard reader.failure == nil, !reader.isApart, !error.refuses(fetch, instead: reader) else { continue }
             let isConcerned =
                 fetch.isValidation ? reader.awaitsOrigin : session.version == nil && reader.waitsFor != .nothing && !reader.onlyStored
+            guard isConcerned else { continue }
             if fetch.isValidation, session.ledger.serves(after: error), reader.mayDoWithoutOrigin {
                 actions.append(.usedUnvalidated(error))
                 session.trust(index)
                 session.play.giveUp()
-            } else if isConcerned {
+            } else {
                 session.readers[index].failure = .origin(error)
             }
         }

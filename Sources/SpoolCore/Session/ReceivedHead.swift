@@ -44,7 +44,7 @@ struct ReceivedHead {
         let outcome = ResponseOutcome(head, start: fetch.start)
         session.fetches[index].placeSuffix(in: outcome)
         isEndless = outcome.passReason == .lengthBeyondBound
-        session.ledger.rules.isAuthorized = fetch.asks.isAuthorized
+        session.ledger.rules.isAuthorized = fetch.asks.value.isAuthorized
         passReason =
             passReason ?? outcome.passReason
             ?? session.ledger.rules.passReason(status: head.status, for: head.fields, length: outcome.length)
@@ -226,7 +226,7 @@ struct ReceivedHead {
         _ fetch: FetchState, _ version: SessionVersion, length: Int64?, _ session: inout SessionState, now: MonotonicInstant
     ) -> [SessionAction] {
         if fetch.asksEnd, fetch.revalidates == version.generation, length == nil || length == version.representation.length {
-            return VersionDoubt.confirmedEnd(&session)
+            return VersionDoubt.confirmed(&session)
         }
         switch (version.representation.length, length) {
         case (nil, let length?) where fetch.start >= length && FetchPlanner.knownEnd(session) == length && length > 0:

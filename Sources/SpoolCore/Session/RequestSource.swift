@@ -20,11 +20,11 @@ package struct RequestSource: Hashable, Sendable {
 }
 
 extension OriginError {
-    /// Whether the origin refused one request and may grant another: by credentials, or by a
-    /// redirect that only some readers follow.
+    /// Whether the origin refused one request and may grant another: by credentials, by a redirect
+    /// that only some readers follow, or because the asker has the bytes (304).
     private var isRefusal: Bool {
         guard case .status(let status, _) = self else { return false }
-        return [401, 403].contains(status) || ((300..<400).contains(status) && status != 304)
+        return [401, 403].contains(status) || (300..<400).contains(status)
     }
 
     /// Whether the error is no answer to this reader, because the fetch had another reader's

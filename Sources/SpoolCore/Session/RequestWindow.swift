@@ -22,8 +22,15 @@ enum RequestWindow {
         // The bound of the transport holds for every request, but not where one response has to
         // bring everything.
         guard let requestBytes = session.limits.requestBytes, session.version?.isCombinable != false else { return window }
-        let bound = gap.lower.addingClamped(requestBytes)
+        let bound = gap.lower.addingSaturated(gap.reader.map { grown(requestBytes, for: $0, at: gap.lower, session) } ?? requestBytes)
         return bound.isBelow(window ?? upper) ? bound : window
+    }
+
+    /// The bound of the transport for a reader: as many bytes as it has taken in a row. So a reader
+    /// that leaves wastes no more than it used, a seek begins with a short request, and a whole
+    /// film takes few.
+    private static func grown(_ bytes: Int64, for reader: ReaderState, at offset: Int64, _ session: SessionState) -> Int64 {
+        max(bytes, min(takenBytes(of: reader, before: offset), session.limits.longestRequestBytes))
     }
 
     private static func playerWindow(of gap: FetchPlanner.Request, upTo upper: Int64?, _ session: SessionState) -> Int64? {
@@ -35,9 +42,9 @@ enum RequestWindow {
         let limits = session.limits, taken = takenBytes(of: reader, before: gap.lower)
         guard taken < limits.provenBytes else { return nil }
         let bytes = taken < limits.firstWindowBytes ? limits.firstWindowBytes : limits.provenBytes - limits.firstWindowBytes
-        let end = gap.lower.addingClamped(bytes)
+        let end = gap.lower.addingSaturated(bytes)
         // A short rest is not worth a request of its own.
-        return end.addingClamped(bytes / 2) < upper ? end : nil
+        return end.addingSaturated(bytes / 2) < upper ? end : nil
     }
 
     /// Whether requests for this reader ask for windows.
@@ -70,7 +77,7 @@ enum RequestWindow {
 
     /// The bytes that a reader has taken in a row when it comes to `offset`.
     private static func takenBytes(of reader: ReaderState, before offset: Int64) -> Int64 {
-        reader.takenInARow.addingClamped(max(0, offset - reader.position))
+        reader.takenInARow.addingSaturated(max(0, offset - reader.position))
     }
 
     /// Whether a window that no reader needs now arrives to its end.

@@ -6,6 +6,8 @@ package enum SessionAction: Hashable, Sendable {
     case start(FetchID, OriginAsk)
     /// Offer the body again.
     case resume(FetchID)
+    /// Tell the transfer the urgency of its readers: `FetchState.isUnread` has changed.
+    case prioritize(FetchID)
     /// End the transfer. The machine expects no further event of it.
     case cancel(FetchID)
     /// End the transfer after it has offered the bytes that have arrived already. `finished`
@@ -33,7 +35,7 @@ package enum SessionAction: Hashable, Sendable {
     /// Delete the stored bytes of this generation: they cannot be completed, because nothing ties
     /// further bytes to them.
     case unfinished(GenerationID)
-    /// Release the file of this past version: its last reader has left.
+    /// Release the file of this body apart, if it has one: its last reader has left.
     case pastOver(GenerationID)
     /// Stop serving this version, because the origin contradicted it. Its index entry stays.
     case forgotten(GenerationID)

@@ -20,6 +20,8 @@ enum SessionEviction {
         let ahead = ByteRange(lowest, .max).map { EvictionCut.Region($0) }
         cut.regions = [behind, ahead].compactMap { $0 } + regions
         cut.protected = neededSoon(session).union(spared).union(version.verifying)
+        // Without a strong validator, bytes ahead of a reader would never come back.
+        if !version.isCombinable, !positions.isEmpty, let ahead = ByteRange(lowest, .max) { cut.protected.insert(ahead) }
         let whole = version.wholeBlocks(session.limits)
         return cut.blocks(of: whole, wanted: bytes).intersection(whole)
     }
@@ -38,7 +40,7 @@ enum SessionEviction {
             if let hold = reader.hold { kept.insert(hold) }
             guard reader.failure == nil else { continue }
             guard version.isCombinable else { return ByteRangeSet() }
-            if let next = ByteRange(reader.position, reader.position.addingClamped(session.limits.readAheadBytes)) { kept.insert(next) }
+            if let next = ByteRange(reader.position, reader.position.addingSaturated(session.limits.readAheadBytes)) { kept.insert(next) }
         }
         var cut = EvictionCut(blockBytes: session.limits.blockBytes)
         cut.protected = kept
@@ -51,12 +53,12 @@ enum SessionEviction {
         var needed = ByteRangeSet()
         for reader in session.readers where reader.failure == nil {
             let lower = max(0, reader.position - limits.keptBehindBytes)
-            let upper = session.window(of: reader)?.upperBound ?? reader.position.addingClamped(limits.readAheadBytes)
-            if let window = ByteRange(lower, max(upper, reader.position.addingClamped(1))) { needed.insert(window) }
+            let upper = session.window(of: reader)?.upperBound ?? reader.position.addingSaturated(limits.readAheadBytes)
+            if let window = ByteRange(lower, max(upper, reader.position.addingSaturated(1))) { needed.insert(window) }
             if let hold = reader.hold { needed.insert(hold) }
         }
         for fetch in session.fetches where !fetch.isRelay {
-            if let front = ByteRange(max(0, fetch.released - 1), fetch.front.addingClamped(1)) { needed.insert(front) }
+            if let front = ByteRange(max(0, fetch.released - 1), fetch.front.addingSaturated(1)) { needed.insert(front) }
         }
         if let goal = session.goal { needed.insert(goal) }
         return needed

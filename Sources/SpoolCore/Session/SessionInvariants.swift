@@ -33,19 +33,12 @@ struct SessionInvariants {
             if fetch.isDraining, fetch.upper != fetch.front { found.append("\(fetch.name) drains and leases") }
             if fetch.isRequested, fetch.front != fetch.released { found.append("\(fetch.name) remembers before its head") }
             // The memory of a replaced version's fetches must have been removed.
-            let expected = fetch.isRequested ? nil : fetch.isOwn ? ownGeneration(of: fetch) : version?.generation
+            let expected = fetch.isRequested ? nil : fetch.isOwn ? fetch.generation : version?.generation
             if fetch.generation != expected {
                 found.append("\(fetch.name) brings bytes of \(fetch.generation.map { "\($0)" } ?? "nothing")")
             }
             return found
         }
-    }
-
-    /// The generation of the response that belongs to the reader of this fetch, as that reader has
-    /// it.
-    private func ownGeneration(of fetch: FetchState) -> GenerationID? {
-        for reader in readers { if case .own(fetch.id, let response?) = reader.source { return response.generation } }
-        return fetch.generation
     }
 
     /// Two storing fetches neither lease nor remember the same byte.
@@ -97,19 +90,23 @@ struct SessionInvariants {
             // In the middle of a batch the bytes are there already. The end of the batch wakes the
             // reader.
             if ReaderView.look(reader, max: 1, session) != nil { return nil }
-            if case .own(let id, let response) = reader.source {
-                if reader.waitsFor == .version, response != nil { return "\(reader.name) waits for a head that came" }
+            if case .awaited(let id) = reader.source {
                 return fetches.contains { $0.id == id && !$0.isDraining } ? nil : "\(reader.name) waits for a response that is over"
             }
-            if let past = reader.pastGeneration.flatMap({ session.version(of: $0) }) {
+            if reader.isApart {
+                guard let body = session.body(of: reader) else { return "\(reader.name) waits for a body that is gone" }
+                if reader.waitsFor == .version { return "\(reader.name) waits for a head that came" }
                 let isUnderWay =
-                    past.stored.contains(reader.position)
-                    ? past.verifying.contains(reader.position) : fetches.contains { reader.draws(from: $0) && $0.leases(reader.position) }
-                return isUnderWay ? nil : "\(reader.name) waits at \(reader.position) of a past version for nobody"
+                    body.stored.contains(reader.position)
+                    ? body.verifying.contains(reader.position) : fetches.contains { reader.draws(from: $0) && $0.leases(reader.position) }
+                return isUnderWay ? nil : "\(reader.name) waits at \(reader.position) of a body apart for nobody"
             }
             if version == nil {
                 if reader.onlyStored, fetches.isEmpty { return "\(reader.name) waits for stored bytes of nothing" }
                 return fetches.contains { $0.isRequested } ? nil : "\(reader.name) waits for a version that nobody asks for"
+            }
+            if reader.validation == .awaitsGap, !session.ledger.isSettled(for: reader) {
+                return fetches.contains { $0.isRequested } ? nil : "\(reader.name) waits for an answer about its gap, which nobody asks for"
             }
             if reader.awaitsOrigin, !session.ledger.isSettled(for: reader) {
                 return fetches.contains(where: \.isValidation) ? nil : "\(reader.name) waits for the origin's word, which nobody asks for"

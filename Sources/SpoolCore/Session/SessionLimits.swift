@@ -10,9 +10,11 @@ package struct SessionLimits: Hashable, Sendable {
     /// How long a fetch that no reader needs stays paused before it is closed, unless a play left
     /// it and a reader waits elsewhere.
     package var linger: Nanoseconds = .seconds(1)
-    /// The most bytes that one request asks for; nil where a pause really stops the origin
-    /// (`Transport.windowBytes`).
+    /// The most bytes that one request asks for at the beginning of a play; nil where a pause
+    /// really stops the origin (`Transport.windowBytes`).
     package var requestBytes: Int64?
+    /// The same for a reader that goes on, in bytes. 32 MiB are 130 requests for a film of 4 GB.
+    package var longestRequestBytes: Int64 = 32 << 20
     /// The bytes that the first request for a reader asks for, once the version is known
     /// (`RequestWindow`): a second of a film. Most readers that leave early take less.
     package var firstWindowBytes: Int64 = 1 << 20
@@ -29,6 +31,9 @@ package struct SessionLimits: Hashable, Sendable {
     /// The smallest and the largest number of bytes that count as lost by a cancel. A fetch without
     /// a reader receives the rest of its response if that is less.
     package var lostBytes: ClosedRange<Int64> = (256 << 10)...(1 << 20)
+    /// How long a reader that finds only a part of its range waits for the origin to confirm the
+    /// version: one round trip to a distant origin. 0 turns the question off.
+    package var gapPatience: Nanoseconds = .milliseconds(150)
     /// The memory of a relay for the readers at its front, in bytes.
     package var relayBytes: Int64 = 256 << 10
     /// The most bytes that are stored of a body without length and without a strong validator. Only

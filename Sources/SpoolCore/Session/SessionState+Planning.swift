@@ -9,7 +9,7 @@ extension SessionState {
     /// ahead. Then it pauses, resumes or ends the running fetches and sets the timer.
     mutating func replan(now: MonotonicInstant) -> [SessionAction] {
         guard phase == .ready else { return [] }
-        readers.placeSuffixes(in: version)
+        placeSuffixes()
         if FetchPlanner.isGoalMet(self) { goal = nil }
         var actions: [SessionAction] = ledger.owesUpdate ? [.representationUpdated] : []
         ledger.owesUpdate = false
@@ -18,11 +18,13 @@ extension SessionState {
         } else {
             actions += ledger.version?.verify(forWaiting: readers.filter { !$0.isApart }, limits) ?? []
             actions += revalidate(now: now)
+            if let gap = GapQuestion.request(self, now: now) { actions += startAt(gap, now: now) }
+            if readers.contains(where: { $0.validation == .awaitsGap }) { actions += GapQuestion.end(&self, now: now) }
             if version?.isCombinable == false { actions += serveWaitingApart(now: now) }
             actions += fetchUrgentGaps(now: now)
             actions += fetchAhead(now: now)
         }
-        actions += PastVersions.verify(in: &self)
+        actions += BodiesApart.drop(from: &self) + BodiesApart.verify(in: &self)
         actions += settleFetches(now: now) + VersionDoubt.dropUnfinished(&self)
         if let deadline = FetchPlanner.nextDeadline(self) { actions.append(.setTimer(deadline)) }
         return actions
@@ -73,10 +75,10 @@ extension SessionState {
             ifRange: asksBytes ? version.representation.validator.ifRangeValue : nil,
             revalidation: asksBytes ? Revalidation(entityTag: nil, lastModified: nil) : version.representation.revalidation)
         // Where the origin serves no ranges, it may refuse a request that names one.
-        ask.isPlain = !asksBytes && version.refusesRanges && request.lower == 0
+        ask.isPlain = !asksBytes && (version.refusesRanges || origin.omitsRange) && request.lower == 0
         ask.site = site
         if request.asksGap { (ask.client, ask.isWindow) = (request.reader?.clientRange(from: request.lower), request.isWindow) }
-        ask.isBrief = !request.asksGap && request.reader?.mayDoWithoutOrigin ?? true
+        ask.isBrief = !request.asksGap && request.reader.map { $0.mayDoWithoutOrigin || $0.validation == .awaitsGap } ?? true
         return [.start(fetch.id, ask)]
     }
 
@@ -109,8 +111,9 @@ extension SessionState {
         let actions = gap.stores ? StoredRuns.clearCrowdedBlock(at: &gap, in: &self) : []
         gap = gap.bounded(self)
         if let upper = gap.upper, upper <= gap.lower { return actions }
-        // The lease that contains the gap now ends there, so that no byte is requested twice.
+        // The lease that contains the gap now ends there, so that no byte is stored twice.
         for index in fetches.indices where !fetches[index].isRelay && fetches[index].leases(gap.lower) {
+            if fetches[index].isReceiving, !gap.stores { continue }
             if let old = fetches[index].upper { gap.upper = min(gap.upper ?? old, old) }
             fetches[index].upper = gap.lower
         }
@@ -128,11 +131,12 @@ extension SessionState {
         fetch.suffix = request.suffix
         fetch.isRelay = version != nil && (!request.stores || !FetchPlanner.mayStore(self, from: request.lower))
         fetch.isOwn = isOwn
+        fetch.isUnread = request.reader.map { $0.position < request.lower } ?? true
         add(fetch)
         var ask = OriginAsk(
             lower: request.lower, upper: request.namedEnd(self), ifRange: strong?.representation.validator.ifRangeValue)
         ask.isPlain = request.omitsRange
-        ask.suffix = request.suffix
+        ask.suffix = request.omitsRange ? nil : request.suffix
         (ask.client, ask.isWindow) = (request.reader?.clientRange(from: request.lower), request.isWindow)
         ask.site = request.reader?.site
         ask.isBrief = request.reader == nil
@@ -165,7 +169,7 @@ extension SessionState {
             let actions = start(request, isOwn: true, now: now)
             readers[index].ownResponses += 1
             if readers[index].told == nil { readers[index].awaitedVersion = true }
-            if let fetch = fetches.last { readers[index].bind(to: .own(fetch.id, nil)) }
+            if let fetch = fetches.last { readers[index].bind(to: .awaited(fetch.id)) }
             return actions
         }
     }
@@ -212,7 +216,7 @@ extension SessionState {
         if !over.isEmpty {
             // A reader that waits for the head of such a response decides about its source again.
             for index in readers.indices {
-                if case .own(let id, nil) = readers[index].source, over.contains(id) { readers[index].unbind(version) }
+                if case .awaited(let id) = readers[index].source, over.contains(id) { readers[index].unbind(version) }
             }
             actions += endFetches(over)
             actions += wakeReaders() + replan(now: now)

@@ -30,11 +30,12 @@ extension SessionState {
         _ index: Int, withFirstByte: Bool, now: MonotonicInstant, wallNow: Timestamp
     ) -> (SessionPreparation, [SessionAction]) {
         if let failure = readers[index].failure { return (.failed(failure), []) }
-        readers[index].placeSuffix(in: version)
+        readers[index].dropReplaced()
+        readers[index].placeSuffix(in: body(of: readers[index]))
         if readers[index].isApart {
-            guard let response = readers[index].ownResponse else { return waitForVersion(index, withFirstByte, now: now) }
-            readers[index].prepare(response.generation)
-            return (.ready(response.generation, response.representation), [])
+            guard let body = body(of: readers[index]) else { return waitForVersion(index, withFirstByte, now: now) }
+            readers[index].prepare(body.generation)
+            return (.ready(body.generation, body.representation), [])
         }
         let dropped = VersionDoubt.dropUsedUp(&self, for: index)
         if !dropped.isEmpty {
@@ -66,6 +67,7 @@ extension SessionState {
 
     /// Returns the bytes at the reader's position, at most `max` of them, or makes the reader wait.
     mutating func step(_ index: Int, max: Int64, now: MonotonicInstant, wallNow: Timestamp) -> (SessionStep, [SessionAction]) {
+        readers[index].dropReplaced()
         if let actions = startOwnResponseForBytes(index, wallNow: wallNow, now: now) {
             if let failure = readers[index].failure { return (.failed(failure), actions) }
             readers[index].waitsFor = readers[index].told == nil ? .version : .bytes
@@ -98,7 +100,7 @@ extension SessionState {
 
     /// Gives the reader what was found for it.
     private mutating func take(_ found: SessionStep, _ index: Int) -> (SessionStep, [SessionAction]) {
-        if readers[index].isOutdated(in: ledger.version) {
+        if readers[index].isOutdated(by: body(of: readers[index])) {
             // The reader prepared for a version that is gone. It has to prepare again before it
             // uses a byte.
             readers[index].commitment = .none
@@ -106,17 +108,18 @@ extension SessionState {
         }
         readers[index].waitsFor = .nothing
         readers[index].wantsBytes = true
-        let served = readers[index].served(ledger.version)
         // A reader of stored bytes only gets no response of its own. Its first byte therefore binds
         // it to the version.
-        if readers[index].onlyStored { readers[index].bindToVersion(ledger.version) }
+        if readers[index].onlyStored, readers[index].source == .undecided, ledger.version?.isCombinable == false {
+            readers[index].bind(to: .version)
+        }
         // The bytes themselves commit the reader, in the same call, so that no other version can
         // come between.
         switch found {
         case .stored(let range):
-            readers[index].commit(to: served, in: ledger.version)
+            readers[index].commit(to: body(of: readers[index]))
             readers[index].hold = range
-        case .memory: readers[index].commit(to: served, in: ledger.version)
+        case .memory: readers[index].commit(to: body(of: readers[index]))
         case .wait, .end, .failed: break
         }
         return (found, [])
@@ -132,8 +135,8 @@ extension SessionState {
     }
 
     private mutating func verifyAhead(of reader: ReaderState) -> [SessionAction] {
-        guard let generation = reader.pastGeneration ?? ledger.version?.generation, version(of: generation)?.unverified.isEmpty == false
-        else { return [] }
+        guard let body = body(of: reader), !body.unverified.isEmpty else { return [] }
+        let generation = body.generation
         var range: ByteRange?
         change(generation) { [limits] in range = $0.beginVerification(aheadOf: reader, limits) }
         return range.map { [.verify($0, generation)] } ?? []
@@ -153,12 +156,11 @@ extension SessionState {
     mutating func remove(_ index: Int, explicitly: Bool, now: MonotonicInstant) -> [SessionAction] {
         let reader = readers.remove(at: index)
         if readers.isEmpty { play.readersLeft(now: now) }
-        let past = PastVersions.drop(from: &self)
-        if !past.isEmpty { return past + replan(now: now) }
-        if fetches.isEmpty, ledger.version?.isComplete == true, !ledger.owesRevalidation { return [] }
+        let over = BodiesApart.drop(from: &self)
+        if over.isEmpty, fetches.isEmpty, ledger.version?.isComplete == true, !ledger.owesRevalidation { return [] }
         AbandonedFetches.mark(leftBy: reader, in: &self)
         if !explicitly, reader.failure == nil, !reader.onlyStored { goal = reader.goal ?? goal }
-        var actions = releaseRelays()
+        var actions = over + releaseRelays()
         if explicitly && readers.isEmpty {
             goal = nil
             actions += cancelFetches { _ in true }

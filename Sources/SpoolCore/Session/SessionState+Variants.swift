@@ -7,7 +7,7 @@ extension SessionState {
     ///
     /// If it turns out that none is stored, the reader waits for one like any other.
     mutating func look(_ index: Int, wantsBytes: Bool) -> SessionStateMachine.Look {
-        if case .own = readers[index].source { return .unknown }
+        if readers[index].isApart { return .unknown }
         switch phase {
         case .new, .opening:
             readers[index].waitsFor = .version

@@ -14,7 +14,7 @@ extension SessionState {
         let ended = cancelFetches { $0.id != fetch.id && !$0.isOwn }
         forgetRetiredFetches()
         var actions: [SessionAction] = ended + [.versionChanged(from: old, to: head.newGeneration)]
-        PastVersions.limitFiles(of: &self)
+        BodiesApart.limitFiles(of: &self)
         if let reason = version?.passReason { actions.append(.passing(reason)) }
         return actions + woken
     }
@@ -37,7 +37,6 @@ extension SessionState {
     /// temporary.
     mutating func suspendVersion() -> [SessionAction] {
         guard let version else { return [] }
-        ledger.hasSuspended = ledger.hasSuspended || !version.stored.isEmpty
         ledger.replacesDownload = ledger.replacesDownload || ledger.isFinishedDownload
         return [.forgotten(version.generation)] + forgetVersion()
     }
@@ -82,27 +81,30 @@ extension SessionState {
     /// prepare again.
     private mutating func versionReplaced(_ before: SessionVersion?) -> [SessionAction] {
         var actions: [SessionAction] = []
-        var stays = false
         for index in readers.indices where readers[index].failure == nil && !readers[index].isApart {
-            if let version, readers[index].isToldOnly(in: version) { readers[index].recommit(to: version.generation) }
+            if let version, readers[index].mayChange(to: version) {
+                readers[index].take(version, as: version.representation, from: .undecided)
+            }
             if let told = readers[index].told {
                 if told == version?.generation { continue }
-                if let before, told == before.generation {
-                    readers[index].stay(with: before)
-                    stays = true
+                if told == before?.generation {
+                    readers[index].bind(to: .body(told))
                 } else {
                     readers[index].failure = .origin(.representationChanged)
                 }
                 continue
             }
             readers[index].awaitedVersion = true
-            if readers[index].waitsFor == .bytes, readers[index].isOutdated(in: version) {
+            guard readers[index].isOutdated(by: version) else { continue }
+            if readers[index].waitsFor == .bytes {
                 readers[index].waitsFor = .nothing
                 readers[index].commitment = .none
                 actions.append(.wake(readers[index].id))
+            } else if let before, readers[index].waitsFor == .nothing, readers[index].commitment == .prepared(before.generation) {
+                readers[index].bind(to: .replaced(before.generation))
             }
         }
-        if let before, stays { PastVersions.setAside(before, in: &self) }
+        if let before, readers.contains(where: { $0.generationApart == before.generation }) { BodiesApart.setAside(before, in: &self) }
         return actions
     }
 
@@ -118,11 +120,15 @@ extension SessionState {
         let reader = readers[index]
         if reader.told != nil || reader.validation == .trusts(version.generation) { return true }
         if ledger.isSettled(for: reader) { return trust(index) }
-        guard !reader.awaitsOrigin else { return false }
-        let selection = ledger.selection(of: version, for: reader.asks.fields, site: reader.site)
+        guard !reader.awaitsAnswer else { return false }
+        let selection = ledger.selection(of: version, for: reader.asks.value.fields, site: reader.site)
         let use = selection == .matches ? PlayRecord.use(of: version, by: reader, &self, wallNow: wallNow, now: now) : .revalidate
         switch use {
-        case .use: return trust(index)
+        case .use:
+            guard GapQuestion.isDue(for: reader, self, now: now) else { return trust(index) }
+            readers[index].validation = .awaitsGap
+            readers[index].questionEnds = now + limits.gapPatience
+            return false
         case .useAndRevalidate:
             ledger.owesRevalidation = true
             return trust(index)

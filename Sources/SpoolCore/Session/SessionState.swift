@@ -11,8 +11,8 @@ struct SessionState: Sendable {
     var phase = SessionPhase.new
     /// The version that is served now, and its confirmations by the origin.
     var ledger: VersionLedger
-    /// The versions that were current before, while readers that have committed to them go on.
-    var past: [SessionVersion] = []
+    /// The bodies beside the current version, while readers read them (`BodiesApart`).
+    var bodies: [SessionVersion] = []
     /// The readers, in the order in which they came.
     var readers: [ReaderState] = []
     /// The fetches, in the order in which they were started.
@@ -69,27 +69,44 @@ struct SessionState: Sendable {
 
     /// The bytes that the reader will need soon.
     /// - Returns: nil if it needs none.
-    func window(of reader: ReaderState) -> ByteRange? { reader.window(in: ledger.version, limits) }
+    func window(of reader: ReaderState) -> ByteRange? { reader.window(in: body(of: reader), limits) }
 
-    /// The version with this generation, current or past.
-    func version(of generation: GenerationID) -> SessionVersion? {
-        version?.generation == generation ? version : past.first { $0.generation == generation }
+    /// The body that the reader reads, or would read now; nil before it is known.
+    func body(of reader: ReaderState) -> SessionVersion? {
+        switch reader.source {
+        case .undecided, .version: ledger.version
+        case .awaited: nil
+        case .body(let generation), .replaced(let generation): bodies.first { $0.generation == generation }
+        }
     }
 
-    /// Changes the version with this generation, current or past.
+    /// The body with this generation: one beside the current version, or that version.
+    func version(of generation: GenerationID) -> SessionVersion? {
+        bodies.first { $0.generation == generation } ?? version.flatMap { $0.generation == generation ? $0 : nil }
+    }
+
+    /// Changes the body with this generation: one beside the current version, or that version.
     /// - Returns: whether there is one.
     @discardableResult
     mutating func change(_ generation: GenerationID, _ change: (inout SessionVersion) -> Void) -> Bool {
-        if var version, version.generation == generation {
-            // The ledger gives its reference up, so that the change copies nothing.
-            ledger.version = nil
-            change(&version)
-            ledger.version = version
+        if let index = bodies.firstIndex(where: { $0.generation == generation }) {
+            change(&bodies[index])
             return true
         }
-        guard let index = past.firstIndex(where: { $0.generation == generation }) else { return false }
-        change(&past[index])
+        guard var version, version.generation == generation else { return false }
+        // The ledger gives its reference up, so that the change copies nothing.
+        ledger.version = nil
+        change(&version)
+        ledger.version = version
         return true
+    }
+
+    /// Moves the readers of last bytes whose response is known to the first of these bytes.
+    ///
+    /// Each look at a reader's window or wait begins with this, so no event that brings a response
+    /// has to consider such readers.
+    mutating func placeSuffixes() {
+        for index in readers.indices where readers[index].suffix != nil { readers[index].placeSuffix(in: body(of: readers[index])) }
     }
 
     // MARK: Waking
@@ -97,7 +114,7 @@ struct SessionState: Sendable {
     /// Ends the wait of each reader that can go on, and returns the actions that wake them.
     mutating func wakeReaders() -> [SessionAction] {
         guard readers.contains(where: { $0.waitsFor != .nothing }) else { return [] }
-        readers.placeSuffixes(in: version)
+        placeSuffixes()
         var actions: [SessionAction] = []
         for index in readers.indices where ReaderView.hasSomething(for: readers[index], self) {
             if ReaderView.awaitsFirstByte(readers[index], self) {

@@ -107,9 +107,11 @@ package struct SessionStateMachine: Sendable {
     /// version or an error.
     package mutating func readerTold(_ id: ReaderID) {
         guard let index = state.index(of: id), case .prepared(let generation) = readers[index].commitment else { return }
-        state.readers[index].commit(to: generation, in: version)
         // Another version may have become current between the call of `prepare` and this one.
-        if readers[index].failure == nil, generation != readers[index].served(version) {
+        if readers[index].source == .replaced(generation) { state.readers[index].bind(to: .body(generation)) }
+        let body = state.body(of: readers[index])
+        state.readers[index].commit(to: body)
+        if readers[index].failure == nil, generation != body?.generation {
             state.readers[index].failure = .origin(.representationChanged)
         }
     }
@@ -123,13 +125,14 @@ package struct SessionStateMachine: Sendable {
     /// Returns the bytes at the reader's position, at most `max` of them, or makes the reader wait.
     package mutating func step(_ id: ReaderID, max: Int64, now: MonotonicInstant, wallNow: Timestamp) -> (SessionStep, [SessionAction]) {
         guard let index = state.index(of: id) else { return (.failed(.closed), []) }
-        return state.step(index, max: max, now: now, wallNow: wallNow)
+        let (step, actions) = state.step(index, max: max, now: now, wallNow: wallNow)
+        return (step, step == .wait ? UnreadFetches.read(by: id, in: &state, now: now) + actions : actions)
     }
 
     /// Moves the reader past `count` bytes that its consumer took.
     package mutating func readerAdvanced(_ id: ReaderID, by count: Int64, now: MonotonicInstant) -> [SessionAction] {
         guard let index = state.index(of: id), count > 0 else { return [] }
-        return state.advance(index, by: count, now: now)
+        return UnreadFetches.read(by: id, in: &state, now: now) + state.advance(index, by: count, now: now)
     }
 
     /// Removes the reader.
@@ -161,7 +164,7 @@ package struct SessionStateMachine: Sendable {
     /// yet.
     package mutating func hitLeft(_ id: ReaderID, after count: Int64, now: @autoclosure () -> MonotonicInstant) -> [SessionAction] {
         guard let index = state.index(of: id) else { return [] }
-        if state.removeHit(index, after: count) { return [] }
+        if HitRequest.remove(index, after: count, from: &state) { return [] }
         let now = now()
         return readerAdvanced(id, by: count, now: now) + readerLeft(id, explicitly: false, now: now)
     }
@@ -199,22 +202,22 @@ package struct SessionStateMachine: Sendable {
     /// Sets whether the resource is in the list of downloads.
     package mutating func noteDownload(_ isDownload: Bool) { state.ledger.isDownload = isDownload }
 
-    // MARK: Cookies and sources
+    // MARK: Fields for one reader, and sources
 
-    /// Removes and returns the cookies that the origin set in the response to this reader's
-    /// request.
-    /// - Returns: the values of `Set-Cookie`; empty for every other reader and from the second call
-    ///   on.
-    package mutating func takeCookies(for id: ReaderID) -> [String] {
-        if let index = state.index(of: id), let cookies = state.readers[index].takeCookies() { return cookies }
-        return state.ledger.takeCookies(for: id)
+    /// Removes and returns the fields in the response to this reader's request that are for its
+    /// client alone (`fieldsForAsker`).
+    /// - Returns: no fields for every other reader, and from the second call on.
+    package mutating func takeAskersFields(for id: ReaderID) -> HTTPFields {
+        guard let body = state.reader(id).flatMap({ state.body(of: $0) }), let own = body.askersFields, own.reader == id else { return [:] }
+        state.change(body.generation) { $0.askersFields = nil }
+        return own.fields
     }
 
-    /// Whether the reader's version was known without an origin request.
-    package func foundVersion(_ id: ReaderID) -> Bool { state.reader(id)?.awaitedVersion == false }
+    /// The reader with this identity, or nil if it has left.
+    package func reader(_ id: ReaderID) -> ReaderState? { state.reader(id) }
 
-    /// Whether a request to the origin was made for this reader.
-    package func hasAsked(_ id: ReaderID) -> Bool { state.reader(id)?.hasAsked == true }
+    /// The fetch with this identity, or nil if it is over.
+    package func fetch(_ id: FetchID) -> FetchState? { fetches.first { $0.id == id } }
 
     /// Whether every byte of `range` is stored or in memory; nil stands for the whole resource.
     package func has(_ range: ByteRange?) -> Bool {
@@ -223,25 +226,18 @@ package struct SessionStateMachine: Sendable {
         return ReaderView.has(range.lowerBound, upTo: range.upperBound, version, state)
     }
 
-    /// Whether the reader waited for the origin to confirm the stored version.
-    package func awaitedValidation(_ id: ReaderID) -> Bool { state.reader(id)?.awaitedOrigin == true }
-
     /// The way in which a reader beyond the end of the stored version asks the origin before the
     /// end counts, or nil if it does not.
     package mutating func claimEndQuestion(now: MonotonicInstant) -> EndQuestion? { state.ledger.claimEndQuestion(now: now) }
 
-    /// The version with this generation, if readers go on with it although it is not current any
-    /// more.
-    package func past(_ generation: GenerationID) -> SessionVersion? { state.past.first { $0.generation == generation } }
+    /// The body with this generation, if readers read it beside the current version.
+    package func body(apart generation: GenerationID) -> SessionVersion? { state.bodies.first { $0.generation == generation } }
 
     /// The version that the reader has committed to, or nil before that.
     package func toldVersion(of id: ReaderID) -> GenerationID? { state.reader(id)?.told }
 
     /// Whether the reader's own response is a page that came instead of media.
-    package func readsPage(_ id: ReaderID) -> Bool { state.reader(id)?.ownResponse?.isPage == true }
-
-    /// Whether the reader has or awaits a response of its own, and so takes no byte from the store.
-    package func readsOwnResponse(_ id: ReaderID) -> Bool { state.reader(id)?.isApart == true }
+    package func readsPage(_ id: ReaderID) -> Bool { state.reader(id).flatMap { state.body(of: $0) }?.isPage == true }
 
     /// Whether bytes of several responses may be combined into what readers get. Parts of the
     /// resource may then be requested separately.
@@ -286,7 +282,7 @@ package struct SessionStateMachine: Sendable {
 
     /// Sets the request of readers that bring none, and of fetches without a reader, until the next
     /// answer.
-    package mutating func willAsk(by source: RequestSource) { state.ledger.asks = source }
+    package mutating func willAsk(by source: RequestSource) { state.ledger.asks = CopyOnWrite(source) }
 
     /// Records that the request is sent now.
     ///
@@ -313,13 +309,6 @@ package struct SessionStateMachine: Sendable {
         return received.receive(id, &state, now: now)
     }
 
-    /// The offset at which the body of a fetch ends according to its own head; nil when the head
-    /// does not state it.
-    package func servedEnd(of id: FetchID) -> Int64? { fetches.first { $0.id == id }?.servedEnd }
-
-    /// The generation whose bytes a fetch brings; nil before its head, and once it is over.
-    package func generation(of id: FetchID) -> GenerationID? { fetches.first { $0.id == id }?.generation }
-
     /// Decides about the next `available` body bytes or fewer.
     ///
     /// - Parameter isFirst: whether these are the first bytes of a call of the transport. Only then
@@ -345,7 +334,9 @@ package struct SessionStateMachine: Sendable {
     }
 
     /// Ends one batch of bytes, and wakes the readers that waited for them.
-    package mutating func batchEnded(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] { state.batchEnded(id, now: now) }
+    package mutating func batchEnded(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
+        UnreadFetches.bytesCame(id, in: &state, now: now) + state.batchEnded(id, now: now)
+    }
 
     /// Handles the end of a transfer.
     /// - Parameter error: nil if the body was complete by its framing.
@@ -355,7 +346,7 @@ package struct SessionStateMachine: Sendable {
 
     /// Whether another request could bring the rest of the fetch's response.
     package func isContinuable(_ id: FetchID) -> Bool {
-        fetches.first { $0.id == id }.map { FetchPlanner.isContinuable($0, state) } ?? true
+        fetch(id).map { FetchPlanner.isContinuable($0, state) } ?? true
     }
 
     /// Whether `preempt` would end the fetch now. The limiter calls it.
@@ -364,7 +355,7 @@ package struct SessionStateMachine: Sendable {
     /// Ends a fetch that is paused or lingers, because the limiter needs its slot. Its reader, if
     /// it has one, starts another fetch when it needs bytes.
     package mutating func preempt(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
-        guard FetchPlanner.isIdle(id, state), let fetch = fetches.first(where: { $0.id == id }),
+        guard FetchPlanner.isIdle(id, state), let fetch = fetch(id),
             !readers.contains(where: { $0.isWaiting(for: fetch) })
         else { return [] }
         return AbandonedFetches.end([id], in: &state) + state.replan(now: now)
@@ -373,14 +364,14 @@ package struct SessionStateMachine: Sendable {
     /// Ends a fetch that no reader needs, because its host refuses a further connection. Does
     /// nothing if a reader needs the fetch.
     package mutating func endUnneeded(_ id: FetchID, now: MonotonicInstant) -> [SessionAction] {
-        guard fetches.contains(where: { $0.id == id && $0.lingersSince != nil }) else { return [] }
+        guard fetch(id)?.lingersSince != nil else { return [] }
         return AbandonedFetches.end([id], in: &state) + state.replan(now: now)
     }
 
     /// Whether readers without a byte wait for this fetch, so that a refusal that another
     /// connection of this cache caused may be followed by a second request.
     package func mayAskAgain(_ id: FetchID) -> Bool {
-        fetches.first { $0.id == id }.map { FetchEnd.mayAskAgain($0, state) } ?? false
+        fetch(id).map { FetchEnd.mayAskAgain($0, state) } ?? false
     }
 
     /// Lets the readers of a refused fetch ask again after a pause, because a connection of this
@@ -395,7 +386,7 @@ package struct SessionStateMachine: Sendable {
     ///
     /// False for a relay, and for a fetch that has left the machine: its bytes may be those of
     /// another response.
-    package func stores(_ id: FetchID) -> Bool { fetches.first { $0.id == id }?.isRelay == false }
+    package func stores(_ id: FetchID) -> Bool { fetch(id)?.isRelay == false }
 
     /// Moves `range` from the memory of the fetch to the stored bytes of the version.
     /// - Parameter remaining: the lowest offset of the fetch that is still in memory.
@@ -416,9 +407,12 @@ package struct SessionStateMachine: Sendable {
         return state.wakeReaders() + state.replan(now: now)
     }
 
-    /// Whether the head of the current version may be entered into the index before its first byte
-    /// is.
-    package var mayEnterHead: Bool { version.map { $0.passReason == nil } == true && !state.ledger.hasSuspended && !holdsBack }
+    /// Whether the head of the current version may be entered into the index without further bytes:
+    /// the version has stored bytes, or has none at all.
+    package var mayEnterHead: Bool {
+        guard let version, version.passReason == nil, !holdsBack else { return false }
+        return !version.stored.isEmpty || version.representation.length == 0
+    }
 
     /// Whether the index has a finished download in the place of the current version.
     package var replacesDownload: Bool { state.ledger.replacesDownload }

@@ -47,7 +47,7 @@ enum SourceChoice {
             reader.wantsBytes
         else { return .asBefore }
         switch reader.source {
-        case .own, .past: return .ownAlready
+        case .awaited, .body, .replaced: return .ownAlready
         case .version: return .asBefore
         case .undecided: break
         }

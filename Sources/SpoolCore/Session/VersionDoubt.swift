@@ -37,19 +37,22 @@ enum VersionDoubt {
         return [.representationUpdated]
     }
 
-    /// Drops a version that can't be completed, once it has no reader
-    /// (`VersionLedger.isUnfinished`).
+    /// Drops a version that can't be completed (`VersionLedger.isUnfinished`), and the head of a
+    /// response that must not be used again, once it has no reader.
     ///
-    /// Most such bodies are live streams, whose next listener does not need the beginning.
+    /// Most bodies that can't be completed are live streams, whose next listener does not need the
+    /// beginning.
     static func dropUnfinished(_ session: inout SessionState) -> [SessionAction] {
         let ledger = session.ledger
-        guard session.readers.isEmpty, session.fetches.isEmpty, let version = ledger.version, ledger.isUnfinished else { return [] }
+        guard session.readers.isEmpty, session.fetches.isEmpty, let version = ledger.version, ledger.isUnfinished || version.isUsedUp
+        else { return [] }
         session.ledger.version = nil
-        return [ledger.holdsBack ? .forgotten(version.generation) : .unfinished(version.generation)]
+        return [ledger.holdsBack || version.isUsedUp ? .forgotten(version.generation) : .unfinished(version.generation)]
     }
 
-    /// Handles a 416 to a question about the end: the version is current, and has no more bytes.
-    static func confirmedEnd(_ session: inout SessionState) -> [SessionAction] {
+    /// Handles an answer that the version is current and has no more bytes: a 304, or a 416 to a
+    /// question about the end.
+    static func confirmed(_ session: inout SessionState) -> [SessionAction] {
         session.ledger.confirm()
         session.backOff.succeeded()
         session.ledger.version?.representation.endsByClose = false

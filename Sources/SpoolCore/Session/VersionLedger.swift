@@ -7,7 +7,7 @@ struct VersionLedger: Sendable {
     var rules: StoringRules
     /// The request of the last answer that established or confirmed the version. Readers that bring
     /// none have the origin asked by it, and so do fetches without a reader.
-    var asks = RequestSource()
+    var asks = CopyOnWrite(RequestSource())
     /// The number of origin responses so far that established or confirmed the current version.
     private(set) var confirmations: UInt64 = 0
     /// Whether a stale response was served and the origin is still to be asked about it
@@ -16,9 +16,6 @@ struct VersionLedger: Sendable {
     /// Whether the version's representation changed between two events, so that it has to be
     /// committed.
     var owesUpdate = false
-    /// Whether the index has bytes of a version that is suspended. A head without bytes must not
-    /// take their place.
-    var hasSuspended = false
     /// Whether the resource is in the list of downloads.
     var isDownload = false
     /// Whether the index has a finished download, and the current version is another one. The index
@@ -96,6 +93,7 @@ struct VersionLedger: Sendable {
                 identity: rules.identity))
         let control = CacheControl(response: head.head.fields, isShared: rules.isShared)
         version?.statesFreshness = Freshness.isStated(head.head.fields, control, isShared: rules.isShared)
+        if rules.isShared, version?.isUsedUp == true { version?.belongsToAsker = true }
         confirm()
         select(by: fetch, head)
         return old
@@ -145,16 +143,7 @@ struct VersionLedger: Sendable {
         version?.selectedBy = fetch.variant
         asks = fetch.asks
         lease = nil
-        let cookies = head.head.fields.values(of: .setCookie)
-        version?.cookies = cookies.isEmpty ? nil : fetch.askedBy.map { ResponseCookies(reader: $0, values: cookies) }
-    }
-
-    /// Removes and returns the cookies that the origin set in the response to this reader's
-    /// request.
-    mutating func takeCookies(for reader: ReaderID) -> [String] {
-        guard let cookies = version?.cookies, cookies.reader == reader else { return [] }
-        version?.cookies = nil
-        return cookies.values
+        version?.askersFields = AskersFields(of: head.head, for: fetch)
     }
 
     // MARK: Identity of responses
@@ -187,7 +176,7 @@ struct VersionLedger: Sendable {
     /// The response may answer a request from before the reader came.
     func isSettled(for reader: ReaderState) -> Bool {
         guard let version, version.confirmation > reader.confirmationsBefore else { return false }
-        return selection(of: version, for: reader.asks.fields, site: reader.site) == .matches
+        return selection(of: version, for: reader.asks.value.fields, site: reader.site) == .matches
     }
 
     /// Whether the policy permits the use of the version without asking the origin. Caches a
@@ -216,7 +205,7 @@ struct VersionLedger: Sendable {
     /// Whether a request with these fields, on behalf of `site`, would select this response, by the
     /// fields that its `Vary` names (RFC 9111 §4.1).
     func selection(of version: SessionVersion, for fields: HTTPFields, site: String?) -> Selection {
-        let names = version.representation.fields.variedBy.filter { $0 != .origin }
+        let names = version.representation.fields.names(listedIn: .vary).filter { $0 != "origin" }.map { HTTPFields.Name($0) }
         guard let before = version.selectedBy?.fields else {
             // A field that is never sent can't have differed.
             return names.contains { fields[$0] != nil } ? .unknown : siteSelection(of: version, forSite: site)
@@ -235,7 +224,7 @@ struct VersionLedger: Sendable {
     func siteSelection(of version: SessionVersion, forSite site: String?) -> Selection {
         let fields = version.representation.fields
         let allowed = fields[.accessControlAllowOrigin]
-        let varies = fields.variedBy.contains(.origin)
+        let varies = fields.names(listedIn: .vary).contains("origin")
         if let before = version.selectedBy, before.site == site { return .matches }
         if allowed == "*", !varies || version.selectedBy == nil { return .matches }
         // A player belongs to no site. Only a response that varies by site may be another site's.
@@ -251,13 +240,6 @@ package enum EndQuestion: Hashable, Sendable {
     /// Without any validator: the range of the reader alone. A question about the version would
     /// bring the whole resource.
     case own
-}
-
-extension HTTPFields {
-    /// The field names that `Vary` lists.
-    fileprivate var variedBy: [HTTPFields.Name] {
-        values(of: .vary).flatMap { value in value.split(separator: ",").map { HTTPFields.Name($0.filter { $0 != " " && $0 != "\t" }) } }
-    }
 }
 
 extension Representation {

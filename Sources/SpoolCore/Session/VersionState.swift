@@ -31,8 +31,8 @@ package struct VersionState: Hashable, Sendable {
     /// The request whose response supplied the representation's fields; nil when that was before
     /// this session.
     package var selectedBy: RequestVariant?
-    /// The cookies of that response, for the reader whose request it answered.
-    var cookies: ResponseCookies?
+    /// The fields of that response for the reader whose request it answered.
+    var askersFields: AskersFields?
     /// The highest offset that relays have passed on without storing. The version is at least as
     /// long.
     package var passedEnd: Int64 = 0
@@ -46,6 +46,12 @@ package struct VersionState: Hashable, Sendable {
     var hasBegun = false
     /// The error that ended that response early.
     var brokenBy: OriginError?
+    /// Whether its response must not be used for another request than the one that it answered (RFC
+    /// 9111 §5.2.2.5): several users share the cache, and the response forbids to store it.
+    var belongsToAsker = false
+    /// Whether this is a page that came instead of media, or another status for one reader. The
+    /// whole is passed on, whatever range was requested.
+    var isPage = false
 }
 
 /// The part of a request, besides range and conditions, by which an origin may select its response
@@ -57,15 +63,28 @@ package struct RequestVariant: Hashable, Sendable {
     package var site: String?
 }
 
-/// Values of `Set-Cookie`. They go to one reader, once, and are never stored (RFC 9111 §7.3).
-struct ResponseCookies: Hashable, Sendable {
-    var reader: ReaderID
-    var values: [String]
+/// Fields of a response that go to one reader, once, and are never stored.
+struct AskersFields: Hashable, Sendable {
+    let reader: ReaderID
+    let fields: HTTPFields
+
+    /// Returns nil where no reader asked, or the response has no such field.
+    init?(of head: ResponseHead, for fetch: FetchState) {
+        fields = fieldsForAsker(of: head.fields)
+        guard let asker = fetch.askedBy, !fields.lines.isEmpty else { return nil }
+        reader = asker
+    }
 }
 
 extension SessionVersion {
     /// Whether bytes of several responses may be combined (RFC 9110 §15.3.7.3).
-    package var isCombinable: Bool { self.identity != .validator || self.representation.validator.isStrong }
+    package var isCombinable: Bool {
+        !self.belongsToAsker && (self.identity != .validator || self.representation.validator.isStrong)
+    }
+
+    /// Whether this is the head of a response that may answer no later request. Its bytes went to
+    /// the readers of its moment.
+    var isUsedUp: Bool { self.stored.isEmpty && self.passReason?.forbidsReuse == true && self.passReason != .byRequest }
 
     /// Returns the most bytes of the version that are stored, or nil for no limit.
     func storedBytesLimit(_ rules: StoringRules, _ limits: SessionLimits) -> Int64? {
@@ -97,7 +116,7 @@ extension SessionVersion {
     /// The verified bytes at the beginning of `range`, at most `max`.
     /// - Returns: nil if the first byte is not verified.
     func usable(in range: ByteRange, max: Int64) -> ByteRange? {
-        let run = ByteRange(lower: range.lowerBound, upper: min(range.upperBound, range.lowerBound.addingClamped(max)))
+        let run = ByteRange(lower: range.lowerBound, upper: min(range.upperBound, range.lowerBound.addingSaturated(max)))
         return verifiedPart(of: run)
     }
 
@@ -153,7 +172,7 @@ extension SessionVersion {
         guard !self.unverified.isEmpty else { return [] }
         var actions: [SessionAction] = []
         for reader in readers where reader.waitsFor == .bytes {
-            let limit = min(reader.end ?? .max, reader.position.addingClamped(limits.verifyBytes))
+            let limit = min(reader.end ?? .max, reader.position.addingSaturated(limits.verifyBytes))
             if let range = beginVerification(from: reader.position, to: limit, limits) { actions.append(.verify(range, self.generation)) }
         }
         return actions
@@ -176,7 +195,7 @@ extension SessionVersion {
     /// The block that contains `offset`, clipped to the length of the version.
     func block(at offset: Int64, _ limits: SessionLimits) -> ByteRange? {
         let lower = offset - offset % limits.blockBytes
-        return ByteRange(lower, min(lower.addingClamped(limits.blockBytes), self.representation.length ?? .max))
+        return ByteRange(lower, min(lower.addingSaturated(limits.blockBytes), self.representation.length ?? .max))
     }
 
     /// The blocks of which every byte is stored. The last block ends with the resource.
@@ -192,5 +211,5 @@ extension SessionVersion {
 
 extension Int64 {
     /// The first multiple of `unit` beyond this offset.
-    fileprivate func border(after unit: Int64) -> Int64 { (self - self % unit).addingClamped(unit) }
+    fileprivate func border(after unit: Int64) -> Int64 { (self - self % unit).addingSaturated(unit) }
 }

@@ -69,6 +69,22 @@ package struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     /// The URL for logs: without user information, query and fragment, which may contain secrets.
     package var redactedForLog: String { origin.description + path }
 
+    /// Whether the query names a signature or an expiry. The signature may cover the range of the
+    /// request, and a repetition after the expiry fails.
+    package var isSigned: Bool {
+        query?.split(separator: "&", maxSplits: Self.maxParameters).contains { parameter in
+            Self.signatureNames.contains(parameter.prefix { $0 != "=" }.asciiLowercased)
+        } ?? false
+    }
+
+    /// The most parameters of a query that are looked at for a signature.
+    private static let maxParameters = 64
+    /// The parameters of common signed URLs, in lower case.
+    private static let signatureNames: Set<String> = [
+        "x-amz-signature", "x-amz-expires", "x-goog-signature", "x-goog-expires", "signature", "sig", "policy", "key-pair-id", "expires",
+        "expire", "hdnea", "hdnts", "hmac", "st", "se", "sign",
+    ]
+
     /// The text of the URL.
     package var description: String { text }
 

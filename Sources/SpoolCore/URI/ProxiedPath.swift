@@ -45,10 +45,11 @@ package enum ProxiedPath: Hashable, Sendable {
         /// A sentence for the client. It contains no secret of a URL, because pages show it to
         /// others.
         package var description: String {
-            switch self {
-            case .unknownForm: "a proxied URL is /scheme/host/path, for example /https/example.com/song.mp3, or /?url=…"
+            let form = "a proxied URL is /scheme/host/path, for example /https/example.com/song.mp3, or /?url=…"
+            return switch self {
+            case .unknownForm: form
             case .brokenEscape: "the value of url= is not percent-encoded UTF-8"
-            case .notMedia(let text): "not an http or https URL" + (Self.redacted(text).map { ": \($0)" } ?? "")
+            case .notMedia(let text): "not an http or https URL\(Self.redacted(text).map { ": \($0)" } ?? ""); \(form)"
             case .badKey: "the value of key= is percent-encoded UTF-8 of 1 to \(ProxiedPath.maxKeyBytes) bytes without control characters"
             }
         }

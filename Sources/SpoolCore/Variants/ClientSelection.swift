@@ -10,6 +10,7 @@ package struct ClientSelection: Sendable {
     package let isShared: Bool
     /// The digest of the credentials.
     package let userDigest: String
+    private let userinfo: Substring?
     private let digest: @Sendable (String) -> String
 
     /// Creates the selection of a request.
@@ -26,11 +27,25 @@ package struct ClientSelection: Sendable {
         self.nonce = nonce
         self.isShared = isShared
         self.digest = digest
+        self.userinfo = userinfo
         let credentials = fields.credentialText(isShared: isShared)
         hasCredentials = !credentials.isEmpty
-        let user = (userinfo.map { "userinfo:\($0)\n" } ?? "") + credentials
-        userDigest = user.isEmpty ? VariantMark.nobody : digest("user\n\(user)")
+        userDigest = Self.digest(of: credentials, userinfo, digest)
     }
+
+    /// The digest of the fields that look like credentials. It stands for the user of a response
+    /// whose `Vary` names the other fields that matter. No `userDigest` is equal to it.
+    var variedUserDigest: String {
+        VariantMark.variedUser + Self.digest(of: fields.credentialText(isShared: false), userinfo, digest)
+    }
+
+    private static func digest(of credentials: String, _ userinfo: Substring?, _ digest: (String) -> String) -> String {
+        let text = (userinfo.map { "userinfo:\($0)\n" } ?? "") + credentials
+        return text.isEmpty ? VariantMark.nobody : digest("user\n\(text)")
+    }
+
+    /// Whether the request has fields that look like credentials.
+    var looksAuthorized: Bool { !fields.credentialText(isShared: false).isEmpty }
 
     /// The digest of the values of the named fields, and of the names.
     func valuesDigest(of names: [String]) -> String {
@@ -56,14 +71,8 @@ extension HTTPFields {
     func selectingValue(of name: String) -> String? {
         guard let value = combined(Name(name)) else { return nil }
         guard !value.utf8.contains(UInt8(ascii: "\"")) else { return value }
-        let members = value.split(separator: ",", omittingEmptySubsequences: false).map(Self.trimmed)
+        let members = value.split(separator: ",", omittingEmptySubsequences: false).map(\.withoutBlanks)
         guard name.hasPrefix("accept") else { return members.joined(separator: ",") }
         return members.map { $0.filter { $0 != " " && $0 != "\t" }.asciiLowercased }.filter { !$0.isEmpty }.sorted().joined(separator: ",")
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        let rest = text.drop(while: isSpace)
-        return rest.lastIndex { !isSpace($0) }.map { rest[...$0] } ?? ""
     }
 }

@@ -51,14 +51,17 @@ extension RequestFields {
     private static let ofGateway: Set<String> = [
         "forwarded", "x-forwarded", "x-real-ip", "x-host", "x-client-ip", "client-ip", "true-client-ip", "cf-connecting-ip",
         "fastly-client-ip", "x-cluster-client-ip", "x-azure-clientip", "x-envoy-external-address", "x-remote-user", "remote-user",
-        "x-authenticated-user", "x-webauth-user", "x-http-method-override", "x-http-method", "x-method-override",
+        "x-authenticated-user", "x-webauth-user", "x-http-method-override", "x-http-method", "x-method-override", "x-proxyuser-ip",
+        "x-appengine-user-ip", "front-end-https", "cf-access-jwt-assertion",
+        // CGI would hand it to programs as `HTTP_PROXY`, the proxy of their own requests.
+        "proxy",
     ]
 
     /// The beginnings of further such names: addresses and places before a rewrite, client
     /// certificates, and users whom a gateway has checked.
     private static let beginningsOfGateway = [
         "x-forwarded-", "x-original-", "x-rewrite-", "x-remote-", "x-auth-request-", "x-ssl-client-", "ssl-client-", "x-client-cert",
-        "x-goog-authenticated-user-", "x-ms-client-principal", "tailscale-user-",
+        "x-goog-authenticated-user-", "x-ms-client-principal", "tailscale-user-", "x-amzn-oidc-",
     ]
 
     /// Whether a browser ties the field to the address of the proxy, which all origins share in a

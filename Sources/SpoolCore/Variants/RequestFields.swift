@@ -35,7 +35,7 @@ package struct RequestFields: Hashable, Sendable {
     ///   - configured: The fields that the operator sends. They replace the client's, so that they
     ///     never select a response.
     package init(_ request: HTTPFields, to origin: URIReference.Origin, at place: Place, configured: HTTPFields = HTTPFields()) {
-        let dropped = Self.namedByConnection(request).union(configured.lines.map { $0.name.asciiLowercased })
+        let dropped = Set(request.names(listedIn: .connection)).union(configured.lines.map { $0.name.asciiLowercased })
         let isBrowser = Self.isFromBrowser(request)
         var fields = HTTPFields()
         for line in request.lines {
@@ -97,6 +97,13 @@ package struct RequestFields: Hashable, Sendable {
         return Set(names.filter { Self.mayIdentifyUser($0, isShared: true) && !known.contains($0) }).sorted()
     }
 
+    /// The names of the fields that differ in two requests and are no credentials, in lower case.
+    func differingNames(from other: RequestFields) -> Set<String> {
+        Set((fields.lines + other.fields.lines).map { $0.name.asciiLowercased }).filter {
+            !Self.mayIdentifyUser($0, isShared: false) && fields.selectingValue(of: $0) != other.fields.selectingValue(of: $0)
+        }
+    }
+
     // MARK: Browsers
 
     /// Whether a browser sent the request.
@@ -127,10 +134,5 @@ package struct RequestFields: Hashable, Sendable {
             return nil
         }
         return behind.origin == origin ? url : nil
-    }
-
-    private static func namedByConnection(_ fields: HTTPFields) -> Set<String> {
-        let options = fields.values(of: .connection).flatMap { $0.split(separator: ",") }
-        return Set(options.map { String($0.filter { $0 != " " && $0 != "\t" }).asciiLowercased })
     }
 }

@@ -28,6 +28,9 @@ package struct VariantMark: Hashable, Sendable {
     private static let noUser = "!"
     /// The digest that stands for a request without credentials.
     package static let nobody = "-"
+    /// The beginning of the digests of users that other fields do not tell apart, because `Vary`
+    /// names those that matter.
+    static let variedUser = "~"
 
     /// Creates a mark that names no field.
     package init() {}
@@ -40,7 +43,10 @@ package struct VariantMark: Hashable, Sendable {
     ///   - client: The request, or nil when its client is not known.
     ///   - isShared: Whether the cache serves several users. A client that counts as one of several
     ///     has precedence.
-    package init?(of fields: HTTPFields, isRefusal: Bool = false, for client: ClientSelection?, isShared: Bool) {
+    ///   - silent: The fields that select besides those that `Vary` names.
+    package init?(
+        of fields: HTTPFields, isRefusal: Bool = false, for client: ClientSelection?, isShared: Bool, silent: [String] = []
+    ) {
         let isShared = isShared || client?.isShared == true
         let control = CacheControl(response: fields, isShared: isShared)
         let varied = Self.varied(by: fields)
@@ -52,10 +58,16 @@ package struct VariantMark: Hashable, Sendable {
         // leave it alone. One user must not choose the bytes of all others by a field of theirs.
         let isSilent = isShared && servesAll && !fields.contains(.vary)
         let unknown = isSilent ? client?.fields.unknownNames(besides: Self.ofUsers) ?? [] : []
-        names = isForOne ? ["*"] : varied.filter { !Self.ofUsers.contains($0) } + unknown
+        let listed = varied.filter { !Self.ofUsers.contains($0) } + unknown
+        names = isForOne ? ["*"] : listed + silent.filter { !listed.contains($0) }
         if let client {
             if !names.isEmpty { values = [client.valuesDigest(of: names)] }
-            if variesByUser || isRefusal || (client.hasCredentials && !servesAll) { users = [client.userDigest] }
+            // `Vary` states which fields of unknown meaning matter.
+            let isVaried = isShared && !isRefusal && fields.contains(.vary)
+            let isForUser = isVaried ? client.looksAuthorized : client.hasCredentials
+            if variesByUser || isRefusal || (isForUser && !servesAll) {
+                users = [isVaried ? client.variedUserDigest : client.userDigest]
+            }
         } else if variesByUser {
             names = varied
         }
@@ -65,11 +77,8 @@ package struct VariantMark: Hashable, Sendable {
     /// The names in `Vary` that can differ between two clients. `Accept-Encoding` is the cache's
     /// own, and `Origin` selects cross-origin fields only.
     private static func varied(by fields: HTTPFields) -> [String] {
-        let listed = fields.values(of: .vary).flatMap { value in
-            value.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" }.asciiLowercased }
-        }
         let unnamed = mayHaveTitles(fields) ? ["icy-metadata"] : []
-        return Set(listed.filter { $0 == "*" || RequestFields.isForwarded($0) } + unnamed).sorted()
+        return Set(fields.names(listedIn: .vary).filter { $0 == "*" || RequestFields.isForwarded($0) } + unnamed).sorted()
     }
 
     /// Whether the origin puts titles between the bytes for clients that send `Icy-MetaData`, or
@@ -105,7 +114,7 @@ package struct VariantMark: Hashable, Sendable {
             guard values.contains(client.valuesDigest(of: names)) else { return .other }
         }
         if users.isEmpty || servesAll || (!client.isShared && !isPersonal) { return .use }
-        return users.contains(client.userDigest) ? .use : .ask
+        return users.contains(client.userDigest) || users.contains(client.variedUserDigest) ? .use : .ask
     }
 
     /// Whether a short path may use the response without comparing requests.
@@ -120,13 +129,16 @@ package struct VariantMark: Hashable, Sendable {
     package mutating func admit(_ client: ClientSelection) {
         guard !names.contains("*") else { return }
         if !names.isEmpty { values = Self.adding(client.valuesDigest(of: names), to: values, limit: Self.valueLimit) }
-        if !users.isEmpty { users = Self.adding(client.userDigest, to: users, limit: Self.userLimit) }
+        guard !users.isEmpty else { return }
+        let isVaried = users.contains { $0.hasPrefix(Self.variedUser) }
+        users = Self.adding(isVaried ? client.variedUserDigest : client.userDigest, to: users, limit: Self.userLimit)
     }
 
     /// Takes the response from the credentials of `client`, because the origin refused it to them.
     package mutating func revoke(_ client: ClientSelection) {
-        guard users.contains(client.userDigest) else { return }
-        users = users.filter { $0 != client.userDigest }
+        let rest = users.filter { $0 != client.userDigest && $0 != client.variedUserDigest }
+        guard rest.count < users.count else { return }
+        users = rest
         if users.isEmpty { users = [Self.noUser] }
     }
 

@@ -5,7 +5,7 @@ import SpoolManifests
 /// Nothing is expanded: references to declared entities are not understood, and a document type
 /// declaration is skipped. The document is well-formed as far as the spans need it. A document may
 /// have several elements at its top, as remote elements of DASH do.
-struct XMLDocument: Sendable {
+package struct XMLDocument: Sendable {
     let bytes: [UInt8]
     /// The encoding that the document declares.
     let encoding: XMLEncoding
@@ -80,7 +80,10 @@ struct XMLDocument: Sendable {
 
 extension XMLDocument {
     /// The name of an element without prefix.
-    func name(_ element: Int) -> String { String(decoding: bytes[elements[element].name], as: UTF8.self) }
+    package func name(_ element: Int) -> String { String(decoding: bytes[elements[element].name], as: UTF8.self) }
+
+    /// The offset of an element's first byte.
+    package func start(of element: Int) -> Int { elements[element].span.lowerBound }
 
     /// Whether an element has this name, in a namespace of DASH or in none.
     func isDASH(_ element: Int, _ name: String) -> Bool {
@@ -91,17 +94,17 @@ extension XMLDocument {
     func isDASH(_ element: Int) -> Bool { [.dash, .none].contains(elements[element].namespace) }
 
     /// The elements directly inside an element, in their order.
-    func children(of element: Int) -> Children {
+    package func children(of element: Int) -> Children {
         Children(document: self, position: element + 1, end: elements[element].next)
     }
 
     /// The indices of sibling elements.
-    struct Children: Sequence, IteratorProtocol {
+    package struct Children: Sequence, IteratorProtocol {
         fileprivate let document: XMLDocument
         fileprivate var position: Int
         fileprivate let end: Int
 
-        mutating func next() -> Int? {
+        package mutating func next() -> Int? {
             guard position < end else { return nil }
             defer { position = document.elements[position].next }
             return position

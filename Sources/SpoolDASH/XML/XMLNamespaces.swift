@@ -2,15 +2,21 @@ import SpoolCore
 import SpoolManifests
 
 /// The bounds of an XML document that is read.
-struct XMLLimits: Hashable, Sendable {
+package struct XMLLimits: Hashable, Sendable {
     /// The deepest nesting of elements. An MPD has about ten levels.
-    var maxDepth = 64
+    package var maxDepth = 64
     /// The most elements: a day of two-second segments in the timelines of six representations.
-    var maxElements = 1 << 18
+    package var maxElements = 1 << 18
+    /// The bytes of the shortest element that the document has many of. An element of DASH with an
+    /// attribute has ten.
+    package var leastElementBytes = 10
     /// The most attributes of one element. The largest element of DASH has about 40.
     var maxAttributes = 128
     /// The most namespaces that are declared at one place of the document.
     var maxNamespaces = 128
+
+    /// The bounds of an MPD.
+    package init() {}
 }
 
 /// The declarations of namespaces at one place of a document, the innermost last.

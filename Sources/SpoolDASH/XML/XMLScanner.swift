@@ -1,15 +1,16 @@
-import SpoolCore
+package import SpoolCore
 import SpoolManifests
 
 /// Finds the spans of an XML document in one pass.
 ///
 /// Never traps on input, moves forward only, and stops at its bounds. It does not expand entities,
 /// load external parts or check declarations.
-struct XMLScanner {
-    private(set) var document: XMLDocument
+package struct XMLScanner {
+    /// The spans that were read so far.
+    package private(set) var document: XMLDocument
     private let bytes: [UInt8]
     private let limits: XMLLimits
-    /// The most elements of this document. An element of DASH with an attribute has ten bytes.
+    /// The most elements of this document.
     private let maxElements: Int
     private var position = 0
     /// The elements whose end tag is missing so far, from outside to inside.
@@ -25,11 +26,11 @@ struct XMLScanner {
     }
 
     /// Creates a scanner at the beginning of a document in an encoding of `XMLEncoding`.
-    init(_ bytes: [UInt8], limits: XMLLimits) {
+    package init(_ bytes: [UInt8], limits: XMLLimits) {
         document = XMLDocument(bytes)
         self.bytes = bytes
         self.limits = limits
-        maxElements = min(limits.maxElements, 1_024 + bytes.count / 10)
+        maxElements = min(limits.maxElements, 1_024 + bytes.count / limits.leastElementBytes)
         // Memory that grows would be there twice for a moment. Unused room is free.
         document.elements.reserveCapacity(maxElements)
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
@@ -38,7 +39,7 @@ struct XMLScanner {
     /// Reads up to the end of the first start tag.
     ///
     /// - Throws: `ParseError` when the document has none.
-    mutating func scanToFirstElement() throws(ParseError) {
+    package mutating func scanToFirstElement() throws(ParseError) {
         while document.elements.isEmpty, position < bytes.count { try step() }
         guard !document.elements.isEmpty else { throw failure("an element") }
     }
@@ -46,7 +47,7 @@ struct XMLScanner {
     /// Reads the rest of the document.
     ///
     /// - Throws: `ParseError` with the offset of the first byte that does not fit.
-    mutating func scanToEnd() throws(ParseError) {
+    package mutating func scanToEnd() throws(ParseError) {
         while position < bytes.count { try step() }
         guard open.isEmpty else { throw failure("an end tag") }
     }

@@ -20,13 +20,21 @@ extension XMLDocument {
         let parts = texts[elements[element].texts]
         guard elements[element].next == element + 1, let first = parts.first, let last = parts.last else { return nil }
         if parts.count == 1 { return value(in: first.span, isCDATA: first.isCDATA) }
+        guard let text = verbatimText(of: element) else { return nil }
+        let span = trimmed(first.outer.lowerBound..<last.outer.upperBound)
+        return XMLValue(text: text.trimmingXMLSpaces, span: span)
+    }
+
+    /// The text inside an element with its white space, or nil when it is not understood. An element
+    /// with elements inside is not.
+    package func verbatimText(of element: Int) -> String? {
+        guard elements[element].next == element + 1 else { return nil }
         var text = ""
-        for part in parts {
+        for part in texts[elements[element].texts] {
             guard let decoded = decoded(part.span, isCDATA: part.isCDATA) else { return nil }
             text += decoded
         }
-        let span = trimmed(first.outer.lowerBound..<last.outer.upperBound)
-        return XMLValue(text: text.trimmingXMLSpaces, span: span)
+        return text
     }
 
     /// The value in a span, without white space around it, or nil when it is not understood.
@@ -42,10 +50,7 @@ extension XMLDocument {
     }
 
     private func trimmed(_ span: Range<Int>) -> Range<Int> {
-        guard let first = bytes[span].firstIndex(where: { !$0.isXMLSpace }),
-            let last = bytes[span].lastIndex(where: { !$0.isXMLSpace })
-        else { return span.lowerBound..<span.lowerBound }
-        return first..<last + 1
+        bytes[span].trimming(\.isXMLSpace).indices
     }
 
     /// The text of a span: character references and the five predefined entities are replaced.
@@ -88,9 +93,6 @@ extension XMLDocument {
 extension String {
     var trimmingXMLSpaces: String {
         guard utf8.first?.isXMLSpace == true || utf8.last?.isXMLSpace == true else { return self }
-        let bytes = Array(utf8)
-        let kept = bytes.drop(while: \.isXMLSpace)
-        let end = kept.lastIndex { !$0.isXMLSpace }.map { $0 + 1 } ?? kept.startIndex
-        return String(decoding: kept[..<end], as: UTF8.self)
+        return String(Substring(utf8.trimming(\.isXMLSpace)))
     }
 }

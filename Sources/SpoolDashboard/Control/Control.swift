@@ -2,7 +2,7 @@ import Spool
 import SpoolSystem
 
 /// The parts of a running server that its commands read and change.
-final class Control: Sendable {
+struct Control: Sendable {
     let cache: MediaCache
     let notices: NoticeBoard
     let jobs: ControlJobs
@@ -10,18 +10,8 @@ final class Control: Sendable {
     let serves: @Sendable (_ url: String) -> Bool
     /// Makes the secret of a login link for a browser. Nil where the page takes no actions.
     let makeLink: (@Sendable () -> String)?
+    /// Reads the settings of the program again (`DashboardOptions.reload`).
+    let reload: @Sendable (_ done: @escaping @Sendable (String?) -> Void) -> Void
     /// Called after each command, because it may have changed resources.
     let changed: @Sendable () -> Void
-
-    init(
-        cache: MediaCache, notices: NoticeBoard, jobs: ControlJobs, serves: @escaping @Sendable (_ url: String) -> Bool,
-        makeLink: (@Sendable () -> String)?, changed: @escaping @Sendable () -> Void
-    ) {
-        self.cache = cache
-        self.notices = notices
-        self.jobs = jobs
-        self.serves = serves
-        self.makeLink = makeLink
-        self.changed = changed
-    }
 }

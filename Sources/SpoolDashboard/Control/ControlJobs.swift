@@ -89,9 +89,8 @@ final class ControlJobs: Sendable {
 
     /// Enters a job and returns its number.
     ///
-    /// - Parameter cancel: Stops the job, or nil for one that can't stop.
     /// - Throws: `ControlRefusal` while too many jobs run.
-    func begin(_ verb: String, _ key: ResourceKey?, cancel: (@Sendable () -> Void)? = nil) throws(ControlRefusal) -> Int64 {
+    func begin(_ verb: String, _ key: ResourceKey?) throws(ControlRefusal) -> Int64 {
         let id = table.withLock { table -> Int64? in
             guard table.jobs.filter({ !$0.state.isOver }).count < Self.runningLimit else { return nil }
             if table.jobs.count >= Self.listLimit, let oldest = table.jobs.firstIndex(where: { $0.state.isOver }) {
@@ -99,7 +98,7 @@ final class ControlJobs: Sendable {
             }
             table.last += 1
             table.changes += 1
-            table.jobs.append(Job(id: table.last, verb: verb, key: key, cancel: cancel))
+            table.jobs.append(Job(id: table.last, verb: verb, key: key))
             return table.last
         }
         guard let id else {
@@ -108,17 +107,18 @@ final class ControlJobs: Sendable {
         return id
     }
 
-    /// Keeps a preload for as long as it runs.
-    func follow(_ preload: Preload, _ id: Int64) {
+    /// Takes the closure that stops a job, and keeps its preload for as long as it runs.
+    func follow(_ id: Int64, _ preload: Preload? = nil, cancel: @escaping @Sendable () -> Void) {
         change(id) { job in
-            guard !job.state.isOver else { return }
-            job.preload = preload
-            job.cancel = { [weak preload] in preload?.cancel() }
+            if !job.state.isOver { (job.preload, job.cancel) = (preload, cancel) }
         }
     }
 
     /// Adds bytes to the progress of a job.
     func moved(_ bytes: Int64, _ id: Int64) { change(id) { $0.doneBytes = $0.doneBytes.addingSaturated(bytes) } }
+
+    /// Sets the progress of a job, which never goes back.
+    func reached(_ bytes: Int64, _ id: Int64) { change(id) { $0.doneBytes = max($0.doneBytes, bytes) } }
 
     /// Ends a job.
     func end(_ id: Int64, _ result: Result<Outcome, CacheError>) {
@@ -156,10 +156,7 @@ final class ControlJobs: Sendable {
     /// Answers once the job has moved one step beyond `beyond` bytes, or has ended. A job has one
     /// waiting request at a time: a new one makes the earlier one fail.
     func wait(for id: Int64, beyond: Int64, _ done: @escaping ControlAnswer.Done) {
-        let previous = change(id) { job -> Waiter? in
-            defer { job.waiter = Waiter(beyond: beyond, done: done) }
-            return job.waiter
-        }
+        let previous = change(id) { exchange(&$0.waiter, with: Waiter(beyond: beyond, done: done)) }
         let refused = ControlAnswer.refused(.unknownJob, "there is no such job, or another request waits for it")
         switch previous {
         case nil: done(refused)

@@ -1,6 +1,6 @@
-import Spool
+package import Spool
 import SpoolCore
-import SpoolJSON
+package import SpoolJSON
 import SpoolManifests
 
 // The commands on the list of downloads, which has an asynchronous interface only.
@@ -18,10 +18,10 @@ extension ControlVerb {
                 return true
             }
         },
-        "download-pause": ControlVerb(onKey: [.program]) { control, key, _, done in
+        "download-pause": ControlVerb(onKey: [.program, .page]) { control, key, _, done in
             changing(done) { () throws(CacheError) in try await control.cache.downloads.pause(key) }
         },
-        "download-resume": ControlVerb(onKey: [.program]) { control, key, _, done in
+        "download-resume": ControlVerb(onKey: [.program, .page]) { control, key, _, done in
             changing(done) { () throws(CacheError) in try await control.cache.downloads.resume(key) }
         },
         "download-remove": ControlVerb(onKey: [.program], ["keep"]) { control, key, query, done in
@@ -39,7 +39,7 @@ extension ControlVerb {
                 }
             }
         },
-        "downloads": ControlVerb([.program], ["from"], isDocumented: true) { control, query, done in
+        "downloads": ControlVerb([.program, .page], ["from"], isDocumented: true) { control, query, done in
             answering(done) { () throws(CacheError) in
                 let (list, room) = (try await control.cache.downloads.list(), try await control.cache.downloads.room())
                 return DownloadReport.window(of: list, from: query.number("from") ?? 0, room)
@@ -51,8 +51,9 @@ extension ControlVerb {
         answering(done) { () throws(CacheError) in [("changed", .bool(try await body()))] }
     }
 
-    private static func answering(_ done: @escaping Done, _ body: @escaping @Sendable () async throws(CacheError) -> [(String, JSON)]) {
-        Task {
+    /// Passes the members that an asynchronous body returns to `done`.
+    static func answering(_ done: @escaping Done, _ body: @escaping @Sendable () async throws(CacheError) -> [(String, JSON)]) {
+        LaneTasks.begin {
             do throws(CacheError) { done(.object(try await body())) } catch { done(ControlAnswer(error)) }
         }
     }
@@ -62,14 +63,15 @@ extension Query {
     fileprivate var priority: Int? { number("priority").flatMap { Int(exactly: $0) } }
 }
 
-/// A window of the list of downloads as JSON.
-private enum DownloadReport {
+/// The list of downloads as JSON.
+package enum DownloadReport {
     /// The most entries of the list in one answer, and the bytes of their texts after which an answer
     /// ends. Clients read answers of up to 1 MiB.
     private static let windowCount = 500
     private static let windowBytes = 128 << 10
 
-    static func window(of list: [Download], from first: Int64, _ room: DownloadRoom) -> [(String, JSON)] {
+    /// Returns the members of an answer with a window of the list.
+    fileprivate static func window(of list: [Download], from first: Int64, _ room: DownloadRoom) -> [(String, JSON)] {
         let start = Int(clamping: max(0, min(first, Int64(list.count))))
         var (end, bytes) = (start, 0)
         while end < list.count, end - start < windowCount, bytes < windowBytes {
@@ -85,7 +87,8 @@ private enum DownloadReport {
 
     private static func reason(for download: Download) -> String? { download.state.reason ?? download.lastError }
 
-    private static func json(_ download: Download) -> JSON {
+    /// Returns an entry as one object, as `spool download ls --json` prints it.
+    package static func json(_ download: Download) -> JSON {
         .object([
             ("key", .string(download.key.string)), ("url", .string(download.url)), ("group", .string(download.group)),
             ("priority", .integer(Int64(download.priority))), ("state", .string(download.state.name)),

@@ -34,20 +34,31 @@ extension ControlVerb {
 }
 
 extension Control {
-    /// The most entries of a report in an answer. Entries beyond it are counted too.
-    private static let adoptedEntryLimit = 10_000
+    /// The most bytes of a report's entries in an answer. Entries beyond it are counted too. Clients
+    /// read answers of up to 1 MiB.
+    private static let adoptedEntryBytes = 512 << 10
 
     /// Begins a job, and answers with its number.
-    private func begin(
-        _ verb: String, _ key: ResourceKey?, cancel: (@Sendable () -> Void)? = nil, _ done: @escaping ControlVerb.Done,
-        _ start: (_ id: Int64) -> Void
-    ) {
+    private func begin(_ verb: String, _ key: ResourceKey?, _ done: @escaping ControlVerb.Done, _ start: (_ id: Int64) -> Void) {
         do throws(ControlRefusal) {
-            let id = try jobs.begin(verb, key, cancel: cancel)
+            let id = try jobs.begin(verb, key)
             start(id)
             done(.object([("job", .integer(id))]))
         } catch {
             done(ControlAnswer(error))
+        }
+    }
+
+    /// Begins a job that a task does. The task is cancelled when the job is to stop.
+    private func begin(
+        _ verb: String, _ key: ResourceKey?, _ done: @escaping ControlVerb.Done,
+        task: @escaping @Sendable (_ id: Int64) async throws(CacheError) -> ControlJobs.Outcome
+    ) {
+        begin(verb, key, done) { [jobs] id in
+            let task = LaneTasks.begin {
+                do throws(CacheError) { jobs.end(id, .success(try await task(id))) } catch { jobs.end(id, .failure(error)) }
+            }
+            jobs.follow(id) { task.cancel() }
         }
     }
 
@@ -67,7 +78,7 @@ extension Control {
     fileprivate func verify(_ key: ResourceKey, _ done: @escaping ControlVerb.Done) {
         begin("verify", key, done) { [cache, jobs] id in
             cache.verify(key, isRepairing: true, progress: { jobs.moved($0, id) }) { result in
-                jobs.end(id, result.map { $0?.outcome ?? .init(text: "nothing of it is stored", members: [("stored", .integer(0))]) })
+                jobs.end(id, result.map { $0?.outcome ?? .init(text: "nothing of it is stored", members: [("stored", .bool(false))]) })
             }
         }
     }
@@ -92,7 +103,7 @@ extension Control {
             begin(verb, name, done) { id in
                 do throws(CacheError) {
                     let preload = try cache.preload(url, amount, key: key)
-                    jobs.follow(preload, id)
+                    jobs.follow(id, preload) { [weak preload] in preload?.cancel() }
                     preload.whenOver { [jobs] in jobs.end(id, $0.map(\.outcome)) }
                 } catch {
                     jobs.end(id, .failure(error))
@@ -111,11 +122,9 @@ extension Control {
         options.contentType = query["type"]
         if let tag = query["etag"] { options.validator = tag.hasPrefix("W/") ? .weak(entityTag: tag) : .strong(entityTag: tag) }
         options.replacesStored = query["replace"] == "1"
-        let (cancellation, key) = (TransferCancellation(), query.key)
-        begin("import", key, cancel: { cancellation.cancel() }, done) { [cache, jobs] id in
-            FileImport.run(path, for: url, key: key, options, in: cache, cancellation, { jobs.moved($0, id) }) { result in
-                jobs.end(id, result.map { .init(text: "imported", members: [("bytes", .integer($0.bytes))]) })
-            }
+        begin("import", query.key, done) { [cache, jobs, options, key = query.key] id throws(CacheError) in
+            let file = try await cache.importFile(path, for: url, key: key, options: options) { jobs.moved($0, id) }
+            return .init(text: "imported", members: [("bytes", .integer(file.bytes))])
         }
     }
 
@@ -129,27 +138,9 @@ extension Control {
         options.trustsParts = query["trust"] == "1"
         options.replacesStored = query["replace"] == "1"
         options.isDryRun = query["dry"] == "1"
-        let (cancellation, moved) = (TransferCancellation(), Locked<Int64>(0))
-        begin("adopt", nil, cancel: { cancellation.cancel() }, done) { [cache, jobs] id in
-            let report: @Sendable (AdoptionProgress) -> Void = { progress in
-                let growth = moved.withLock { moved in
-                    defer { moved = max(moved, progress.doneBytes) }
-                    return max(0, progress.doneBytes.subtractingSaturated(moved))
-                }
-                jobs.moved(growth, id)
-            }
-            Adoption(cache, path, options, cancellation, report) { result in
-                jobs.end(
-                    id,
-                    result.map { report in
-                        .init(
-                            text: "adopted",
-                            members: [
-                                ("entries", .integer(Int64(report.entries.count))),
-                                ("report", .string(report.lines(limit: Self.adoptedEntryLimit))),
-                            ])
-                    })
-            }.start()
+        begin("adopt", nil, done) { [cache, jobs, options] id throws(CacheError) in
+            let report = try await cache.adopt(path, options: options) { jobs.reached($0.doneBytes, id) }
+            return .init(text: "adopted", members: report.members(limitBytes: Self.adoptedEntryBytes))
         }
     }
 }
@@ -169,16 +160,10 @@ extension Verification {
     private static let rangeLimit = 10_000
 
     fileprivate var outcome: ControlJobs.Outcome {
-        let ranges = damaged.ranges.prefix(Self.rangeLimit).map { "\($0.lowerBound)-\($0.upperBound)" }
         let text =
             damaged.isEmpty
             ? "all \(soundBytes) checked bytes are sound"
             : "\(damaged.totalBytes) bytes were damaged and are no longer stored; they are fetched again when they are needed"
-        return .init(
-            text: text,
-            members: [
-                ("stored", .integer(1)), ("sound", .integer(soundBytes)), ("unchecked", .integer(uncheckedBytes)),
-                ("damaged", .string(ranges.joined(separator: " "))), ("repaired", .integer(isRepaired ? 1 : 0)),
-            ])
+        return .init(text: text, members: [("stored", .bool(true))] + members(ranges: Self.rangeLimit))
     }
 }

@@ -56,14 +56,18 @@ struct ControlVerb: Sendable {
 
     /// Runs a command that the guard of a door has let through, and answers the request. On the
     /// loop only.
-    static func run(_ name: Substring, _ query: Substring, at door: Door, _ control: Control, on exchange: Exchange) {
+    ///
+    /// - Parameter isChanging: Whether the command may change resources, which pages then read again.
+    static func run(
+        _ name: Substring, _ query: Substring, at door: Door, _ control: Control, on exchange: Exchange, isChanging: Bool = true
+    ) {
         guard query.utf8.count <= queryLimitBytes else { return exchange.respond(.refusal(.queryTooLong, "the query is too long")) }
         guard let verb = named(name, at: door) else {
             return exchange.respond(.refusal(.unknownAction, "there is no command '\(name)'"))
         }
         let (reply, loop) = (LoopConfined(exchange), exchange.loop)
         verb.run(control, Query(query)) { [changed = control.changed] answer in
-            changed()
+            if isChanging { changed() }
             loop.post { reply.value.respond(answer.response) }
         }
     }
@@ -71,16 +75,39 @@ struct ControlVerb: Sendable {
     // MARK: Resources
 
     private static let resources: [String: ControlVerb] = [
-        "pin": ControlVerb(onKey: [.program, .page]) { $0.setPinned(true, $1, $3) },
-        "unpin": ControlVerb(onKey: [.program, .page]) { $0.setPinned(false, $1, $3) },
-        "remove": ControlVerb(onKey: [.program, .page]) { control, key, _, done in control.remove(key, done) },
-        "clear": ControlVerb([.program, .page]) { control, _, done in control.clear(done) },
-        "erase-everything": ControlVerb([.program, .page]) { control, _, done in control.eraseEverything(done) },
+        "pin": ControlVerb(onKey: [.program, .page]) { control, key, _, done in
+            answering(done) { () throws(CacheError) in [("changed", .bool(try await control.cache.pin(key)))] }
+        },
+        "unpin": ControlVerb(onKey: [.program, .page]) { control, key, _, done in
+            answering(done) { () throws(CacheError) in [("changed", .bool(try await control.cache.unpin(key)))] }
+        },
+        "remove": ControlVerb(onKey: [.program, .page]) { control, key, _, done in
+            answering(done) { () throws(CacheError) in
+                let removed = try await control.cache.presentations.remove(key)
+                return [("removed", .integer(Int64(removed.count))), ("bytes", .integer(removed.map { $0.bytes }.saturatedSum))]
+            }
+        },
+        "clear": ControlVerb([.program, .page]) { control, _, done in
+            answering(done) { () throws(CacheError) in try await control.cache.removeAll(erasing: false).members }
+        },
+        "erase-everything": ControlVerb([.program, .page]) { control, _, done in
+            answering(done) { () throws(CacheError) in try await control.cache.removeAll(erasing: true).members }
+        },
         "not-stored": ControlVerb(onKey: [.program]) { control, key, _, done in
-            control.cache.status(of: key) { done(ControlAnswer($0) { [("because", .string($0?.notStoredBecause ?? ""))] }) }
+            // The head of a response that forbids storing goes with its last reader. Its notice stays.
+            let noted = control.notices.entries.first { $0.notice.kind == .notStored && $0.notice.key == key }?.notice.because
+            control.cache.status(of: key) { status in
+                done(ControlAnswer(status) { [("because", .string(($0 == nil ? noted : $0?.notStoredBecause) ?? ""))] })
+            }
         },
         "enter-received": ControlVerb([.program]) { control, _, done in
             control.cache.enterReceived { done(ControlAnswer($0) { [] }) }
+        },
+        "reload": ControlVerb([.program]) { control, _, done in
+            control.reload { report in
+                guard let report else { return done(.refused(.notServed, "it reads its settings at its start only")) }
+                done(.object([("report", .string(report))]))
+            }
         },
         "advice": ControlVerb([.program]) { control, _, done in done(.object([("advice", .string(control.advice))])) },
         "login": ControlVerb([.program]) { control, _, done in
@@ -95,53 +122,6 @@ struct ControlVerb: Sendable {
 }
 
 extension Control {
-    fileprivate func setPinned(_ isPinned: Bool, _ key: ResourceKey, _ done: @escaping ControlVerb.Done) {
-        cache.setPinned(key, isPinned) { done(ControlAnswer($0) { [("changed", .bool($0))] }) }
-    }
-
-    fileprivate func remove(_ key: ResourceKey, _ done: @escaping ControlVerb.Done) {
-        cache.status(of: key) { [cache] status in
-            // After an error here the removal fails too, and its error is reported.
-            let bytes: Int64 = if case .success(let found?) = status { found.stored.totalBytes } else { 0 }
-            cache.remove(key) { done(ControlAnswer($0) { [("removed", .integer($0 ? 1 : 0)), ("bytes", .integer(bytes))] }) }
-        }
-    }
-
-    fileprivate func clear(_ done: @escaping ControlVerb.Done) {
-        Removal.clear(cache) { [self] removal in
-            switch removal {
-            case .success(let removal):
-                size {
-                    done(
-                        ControlAnswer($0) { kept in
-                            [
-                                ("removed", .integer(Int64(removal.count))), ("bytes", .integer(removal.bytes)),
-                                ("kept", .integer(Int64(kept.count))), ("keptBytes", .integer(kept.bytes)),
-                            ]
-                        })
-                }
-            case .failure(let error): done(ControlAnswer(error))
-            }
-        }
-    }
-
-    fileprivate func eraseEverything(_ done: @escaping ControlVerb.Done) {
-        size { [cache] before in
-            switch before {
-            case .success(let before):
-                Removal.eraseEverything(in: cache) {
-                    done(ControlAnswer($0) { [("removed", .integer(Int64(before.count))), ("bytes", .integer(before.bytes))] })
-                }
-            case .failure(let error): done(ControlAnswer(error))
-            }
-        }
-    }
-
-    /// Passes the number of resources and the bytes on disk to `done`, on the index lane.
-    private func size(_ done: @escaping @Sendable (Result<(count: Int, bytes: Int64), CacheError>) -> Void) {
-        cache.onIndexLane(nil, done) { [store = cache.store] () throws(StoreError) in (try store.count(), try store.totalSizeBytes()) }
-    }
-
     /// The advice for an operator whose clients come through a proxy, or an empty text.
     fileprivate var advice: String {
         notices.entries.contains { $0.notice.because == Strangers.advice } ? Strangers.advice : ""

@@ -24,6 +24,8 @@ final class PageDoor: Sendable {
     static let logout = "logout"
     /// The list of jobs (GET).
     static let jobs = "jobs"
+    /// The list of downloads (GET).
+    static let downloads = "downloads"
 
     private let time: any TimeSource
     private let random: any RandomSource
@@ -60,6 +62,9 @@ final class PageDoor: Sendable {
         if request.method == "GET", name == Self.jobs {
             let jobs = control.jobs.json { ControlVerb.named($0, at: .page) != nil }
             return exchange.respond(ControlAnswer.object([("jobs", jobs)]).response)
+        }
+        if request.method == "GET", name == Self.downloads {
+            return ControlVerb.run(name, query, at: .page, control, on: exchange, isChanging: false)
         }
         guard isPost else { return exchange.respond(.refusal(.unknownAction, "there is no action '\(name)'")) }
         guard name == Self.logout else { return ControlVerb.run(name, query, at: .page, control, on: exchange) }

@@ -1,3 +1,4 @@
+import Spool
 package import SpoolCore
 package import SpoolStore
 
@@ -27,13 +28,15 @@ package struct ListingQuery: Hashable, Sendable {
     package var limit: Int
     /// The keys that are left out.
     package var without: Set<ResourceKey>
+    /// Whether the parts of presentations are left out, so that a presentation is one line.
+    package var hidesParts: Bool
     /// The keys whose status comes with the window, wherever they are in the list.
     package var named: [ResourceKey]
 
     /// Creates a query.
     package init(
         search: String = "", order: Order = .key, isDescending: Bool = false, offset: Int = 0, limit: Int, without: Set<ResourceKey> = [],
-        named: [ResourceKey] = []
+        hidesParts: Bool = false, named: [ResourceKey] = []
     ) {
         self.search = search
         self.order = order
@@ -41,6 +44,7 @@ package struct ListingQuery: Hashable, Sendable {
         self.offset = offset
         self.limit = limit
         self.without = without
+        self.hidesParts = hidesParts
         self.named = named
     }
 }
@@ -74,14 +78,6 @@ package struct ListingTable {
         }
     }
 
-    /// The parts of a query that choose the resources and their order.
-    private struct Selection: Hashable {
-        var search: String
-        var order: ListingQuery.Order
-        var isDescending: Bool
-        var without: Set<ResourceKey>
-    }
-
     /// The largest number of selections that are kept for further windows.
     private static let keptSelections = 4
     /// The largest number of words of a search.
@@ -91,13 +87,17 @@ package struct ListingTable {
     package let entries: [Entry]
     /// Whether there are more resources than the table has.
     package let isTruncated: Bool
-    /// The last selections, each with the positions of its entries in order.
-    private var selections: [(selection: Selection, positions: [Int])] = []
+    /// The presentations among the resources.
+    package let groups: PresentationGroups
+    /// The last selections, each with the positions of its entries in order. A selection is a query
+    /// without a window.
+    private var selections: [(selection: ListingQuery, positions: [Int])] = []
 
     /// Creates a table of entries in any order.
-    package init(_ entries: [Entry], isTruncated: Bool) {
+    package init(_ entries: [Entry], isTruncated: Bool, groups: PresentationGroups = PresentationGroups()) {
         self.entries = entries
         self.isTruncated = isTruncated
+        self.groups = groups
     }
 
     /// Returns the keys of a query's window, and the number of resources that match.
@@ -105,7 +105,8 @@ package struct ListingTable {
     /// - Complexity: O(*n* log *n*) for a selection that is not among the last ones, else
     ///   O(`limit`).
     package mutating func window(_ query: ListingQuery) -> (keys: [ResourceKey], matching: Int) {
-        let selection = Selection(search: query.search, order: query.order, isDescending: query.isDescending, without: query.without)
+        var selection = query
+        (selection.offset, selection.limit, selection.named) = (0, 0, [])
         let positions: [Int]
         if let known = selections.first(where: { $0.selection == selection }) {
             positions = known.positions
@@ -117,21 +118,27 @@ package struct ListingTable {
         return (positions.dropFirst(max(0, query.offset)).prefix(max(0, query.limit)).map { entries[$0].summary.key }, positions.count)
     }
 
-    private func find(_ selection: Selection) -> [Int] {
+    private func find(_ selection: ListingQuery) -> [Int] {
         let words = selection.search.lowercased().split(separator: " ").prefix(Self.wordLimit)
         let found = entries.indices.filter { index in
             let entry = entries[index]
-            return words.allSatisfy { entry.text.contains($0) } && !selection.without.contains(entry.summary.key)
+            let key = entry.summary.key
+            return words.allSatisfy { entry.text.contains($0) } && !selection.without.contains(key)
+                && !(selection.hidesParts && groups.contains(key))
         }
-        let sorted = found.sorted { precedes(entries[$0], entries[$1], selection.order) }
+        let sorted = found.sorted { precedes(entries[$0], entries[$1], selection) }
         return selection.isDescending ? sorted.reversed() : sorted
     }
 
-    private func precedes(_ a: Entry, _ b: Entry, _ order: ListingQuery.Order) -> Bool {
-        switch order {
+    private func precedes(_ a: Entry, _ b: Entry, _ selection: ListingQuery) -> Bool {
+        switch selection.order {
         case .key: a.summary.key < b.summary.key
         case .name: a.name == b.name ? a.summary.key < b.summary.key : a.name < b.name
-        case .size: precedes(a, b, by: { $0.summary.length ?? $0.storedBytes })
+        case .size:
+            precedes(a, b) { entry in
+                let whole = selection.hidesParts ? groups[entry.summary.key]?.storedBytes : nil
+                return whole ?? entry.summary.length ?? entry.storedBytes
+            }
         case .share: precedes(a, b, by: \.share)
         case .used: precedes(a, b, by: \.summary.lastAccess.nanoseconds)
         }

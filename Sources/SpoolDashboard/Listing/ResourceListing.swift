@@ -1,14 +1,13 @@
 package import Spool
 package import SpoolCore
 import SpoolStore
-import SpoolSystem
 
 /// The list of all resources of a cache, which clients search, sort and read in windows.
 ///
 /// The list is a table in memory. It is read from the index again at the first request after the
-/// cache changed, and at most as often that reading takes a tenth of the time. Each window has the
+/// cache changed, and so rarely that reading takes at most a tenth of the time. Each window has the
 /// present status of its resources. `releaseUnused` releases a table without requests.
-package final class ResourceListing: Sendable {
+package actor ResourceListing {
     /// A window of the list.
     package struct Page: Sendable {
         /// The number of resources in the list.
@@ -23,6 +22,8 @@ package final class ResourceListing: Sendable {
         package var resources: [ResourceStatus]
         /// The resources that the query names, or nil for those that are unknown.
         package var named: [ResourceStatus?]
+        /// The presentations whose manifests are in the window.
+        package var presentations: [ResourceKey: PresentationStatus]
     }
 
     /// The largest number of resources in the list.
@@ -50,19 +51,11 @@ package final class ResourceListing: Sendable {
         var lastUse: MonotonicInstant
     }
 
-    private typealias Waiter = @Sendable (Result<Void, CacheError>) -> Void
-
-    private enum State {
-        /// No table.
-        case none
-        /// A table is being read. The closures are called when it is made.
-        case reading([Waiter])
-        /// A table that may be older than the cache.
-        case made(Made)
-    }
-
     private let cache: MediaCache
-    private let state = Locked(State.none)
+    /// The last table, which may be older than the cache.
+    private var made: Made?
+    /// The reading of a table, which all requests of that time share.
+    private var reading: Task<Result<Void, CacheError>, Never>?
 
     /// Creates the list of a cache, without a table.
     package init(_ cache: MediaCache) {
@@ -71,137 +64,85 @@ package final class ResourceListing: Sendable {
 
     private var now: MonotonicInstant { cache.environment.time.now }
 
-    /// Passes a window of the list to `done`, on any thread.
-    package func page(_ query: ListingQuery, _ done: @escaping @Sendable (Result<Page, CacheError>) -> Void) {
-        cache.onIndexLane(
-            nil,
-            { [self] (result: Result<Fingerprint, CacheError>) in
-                switch result {
-                case .success(let fingerprint): use(fingerprint) { self.answer(query, $0, done) }
-                case .failure(let error): done(.failure(error))
-                }
-            }
-        ) { [cache] () throws(StoreError) in
+    /// Returns a window of the list.
+    package func page(_ query: ListingQuery) async throws(CacheError) -> Page {
+        let fingerprint = try await cache.onIndexLane { [cache] () throws(StoreError) in
             Fingerprint(statistics: cache.statistics, count: try cache.store.count(), bytes: try cache.store.totalSizeBytes())
+        }
+        try await read(for: fingerprint)
+        // The table may have been released while this request waited for it.
+        guard let (keys, matching) = made?.table.window(query), let table = made?.table else { return try await page(query) }
+        made?.lastUse = now
+        let live = Dictionary(cache.liveStatuses.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        return try await cache.onIndexLane { [store = cache.store] () throws(StoreError) in
+            var resources: [ResourceStatus] = []
+            for key in keys {
+                if let status = ResourceStatus(stored: try store.lookup(key), live: live[key]) { resources.append(status) }
+            }
+            var named: [ResourceStatus?] = []
+            for key in query.named { named.append(ResourceStatus(stored: try store.lookup(key), live: live[key])) }
+            return Page(
+                total: table.entries.count, isTruncated: table.isTruncated, storedBytes: try store.totalSizeBytes(), matching: matching,
+                resources: resources, named: named, presentations: keys.reduce(into: [:]) { $0[$1] = table.groups[$1] })
         }
     }
 
     /// Releases a table that nobody has used for a minute.
     package func releaseUnused() {
-        let now = now
-        state.withLock { state in
-            if case .made(let made) = state, now - made.lastUse > Self.keptTime { state = .none }
-        }
+        if let made, now - made.lastUse > Self.keptTime { self.made = nil }
     }
 
     // MARK: The table
 
-    /// Calls `done` once there is a table that is recent enough.
-    private func use(_ fingerprint: Fingerprint, _ done: @escaping Waiter) {
-        let now = now
-        enum Next { case use, read, wait }
-        let next = state.withLock { state -> Next in
-            switch state {
-            case .none: break
-            case .reading(let waiters):
-                state = .reading(waiters + [done])
-                return .wait
-            case .made(let made):
-                let reading = made.ended - made.began
-                if made.fingerprint == fingerprint || now - made.ended < reading * Self.restFactor { return .use }
-            }
-            state = .reading([done])
-            return .read
-        }
-        switch next {
-        case .use: done(.success(()))
-        case .wait: break
-        case .read: read(after: nil, into: [], fingerprint, began: now)
-        }
+    /// Reads a table, unless there is one that is recent enough.
+    private func read(for fingerprint: Fingerprint) async throws(CacheError) {
+        if let made, made.fingerprint == fingerprint || now - made.ended < (made.ended - made.began) * Self.restFactor { return }
+        let task = reading ?? LaneTasks.begin { await self.make(fingerprint) }
+        reading = task
+        try await task.value.get()
     }
 
-    /// Reads the next resources from the index, and then those behind them.
-    private func read(after key: ResourceKey?, into entries: [ListingTable.Entry], _ fingerprint: Fingerprint, began: MonotonicInstant) {
-        cache.onIndexLane(
-            nil,
-            { [self] (result: Result<[StoredSummary], CacheError>) in
-                switch result {
-                case .failure(let error): end(.none, .failure(error))
-                case .success(let found):
-                    let entries = entries + found.map(ListingTable.Entry.init)
-                    guard found.count == Self.stepCount, entries.count < Self.resourceLimit else {
-                        let table = table(entries, isTruncated: found.count == Self.stepCount)
-                        let now = now
-                        return end(
-                            .made(Made(table: table, fingerprint: fingerprint, began: began, ended: now, lastUse: now)), .success(()))
-                    }
-                    read(after: found.last?.key, into: entries, fingerprint, began: began)
-                }
-            }
-        ) { [store = cache.store] () throws(StoreError) in try store.listed(after: key, limit: Self.stepCount) }
+    private func make(_ fingerprint: Fingerprint) async -> Result<Void, CacheError> {
+        defer { reading = nil }
+        let began = now
+        do throws(CacheError) {
+            let table = try await table()
+            made = Made(table: table, fingerprint: fingerprint, began: began, ended: now, lastUse: now)
+            return .success(())
+        } catch { return .failure(error) }
     }
 
-    /// Returns a table of the stored resources and of those that are so new that the index does not
-    /// have them yet.
-    private func table(_ stored: [ListingTable.Entry], isTruncated: Bool) -> ListingTable {
-        var entries = stored
-        let live = cache.liveStatuses
+    /// Reads the stored resources, and adds those that are so new that the index does not have them
+    /// yet.
+    private func table() async throws(CacheError) -> ListingTable {
+        var entries: [ListingTable.Entry] = []
+        var hasMore = true
+        while hasMore, entries.count < Self.resourceLimit {
+            let found = try await cache.onIndexLane { [store = cache.store, last = entries.last?.summary.key] () throws(StoreError) in
+                try store.listed(after: last, limit: Self.stepCount)
+            }
+            entries += found.map(ListingTable.Entry.init)
+            hasMore = found.count == Self.stepCount
+        }
+        let presentations: [PresentationStatus]
+        // Without the presentations, each part is a line of its own.
+        do { presentations = try await cache.presentations.all() } catch { presentations = [] }
+        let groups = PresentationGroups(presentations)
         let places = Dictionary(entries.indices.map { (entries[$0].summary.key, $0) }, uniquingKeysWith: { first, _ in first })
         let wallNow = cache.environment.time.wallNow
-        for status in live {
+        for status in cache.liveStatuses {
             guard let representation = status.representation else { continue }
             let bytes = status.stored?.totalBytes ?? 0
             if let place = places[status.key] {
                 entries[place].summary.length = representation.length
                 entries[place].summary.storedBytes = bytes
             } else if entries.count < Self.resourceLimit {
-                entries.append(
-                    ListingTable.Entry(
-                        StoredSummary(
-                            key: status.key, url: status.url, length: representation.length, storedBytes: bytes, lastAccess: wallNow)))
+                let summary = StoredSummary(
+                    key: status.key, url: status.url, length: representation.length, storedBytes: bytes, lastAccess: wallNow)
+                entries.append(ListingTable.Entry(summary))
             }
         }
-        return ListingTable(entries, isTruncated: isTruncated)
-    }
-
-    private func end(_ next: State, _ result: Result<Void, CacheError>) {
-        let waiters = state.withLock { state -> [Waiter] in
-            defer { state = next }
-            guard case .reading(let waiters) = state else { return [] }
-            return waiters
-        }
-        for waiter in waiters { waiter(result) }
-    }
-
-    // MARK: A window
-
-    private func answer(
-        _ query: ListingQuery, _ result: Result<Void, CacheError>, _ done: @escaping @Sendable (Result<Page, CacheError>) -> Void
-    ) {
-        if case .failure(let error) = result { return done(.failure(error)) }
-        let now = now
-        let found = state.withLock { state -> (keys: [ResourceKey], matching: Int, total: Int, isTruncated: Bool)? in
-            guard case .made(var made) = state else { return nil }
-            let window = made.table.window(query)
-            made.lastUse = now
-            state = .made(made)
-            return (window.keys, window.matching, made.table.entries.count, made.table.isTruncated)
-        }
-        // Between the look and here, another request may have begun to read a newer table.
-        guard let found else { return page(query, done) }
-        let live = Dictionary(
-            cache.liveStatuses.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-        cache.onIndexLane(nil, done) { [store = cache.store] () throws(StoreError) in
-            var resources: [ResourceStatus] = []
-            for key in found.keys {
-                if let status = ResourceStatus(stored: try store.lookup(key), live: live[key]) { resources.append(status) }
-            }
-            var named: [ResourceStatus?] = []
-            for key in query.named { named.append(ResourceStatus(stored: try store.lookup(key), live: live[key])) }
-            return Page(
-                total: found.total, isTruncated: found.isTruncated, storedBytes: try store.totalSizeBytes(), matching: found.matching,
-                resources: resources, named: named)
-        }
+        return ListingTable(entries, isTruncated: hasMore, groups: groups)
     }
 }
 

@@ -1,5 +1,5 @@
 package import Spool
-package import SpoolCore
+import SpoolCore
 import SpoolStore
 
 /// The state of a cache in numbers, for a program that looks at it every second.
@@ -40,9 +40,7 @@ extension CacheReport {
     /// Passes a report on a cache to `done` on its index lane.
     ///
     /// - Parameter limit: The largest number of active resources in the report.
-    package static func make(
-        of cache: MediaCache, active limit: Int, _ done: @escaping @Sendable (Result<CacheReport, CacheError>) -> Void
-    ) {
+    package static func make(of cache: MediaCache, active limit: Int, _ done: @escaping Completion<CacheReport>) {
         let live = cache.liveStatuses.filter { $0.readers > 0 || $0.fetches > 0 }
         let shown = live.sorted { $0.key < $1.key }.prefix(limit)
         let (statistics, limits) = (cache.statistics, cache.limits)

@@ -21,7 +21,7 @@ final class DashboardPages: OwnPages {
     private let programDoor: ProgramDoor?
     private let place: ProxyPlace
     /// The traffic of the last hour.
-    private let traffic: RecentTrafficRecord
+    private let traffic: Locked<RecentTraffic>
     /// The events of the page.
     private let events: PageEvents
     private let notices: NoticeBoard
@@ -30,7 +30,7 @@ final class DashboardPages: OwnPages {
 
     init(
         listing: ResourceListing, options: DashboardOptions, secret: String?, control: Control, pageDoor: PageDoor?,
-        programDoor: ProgramDoor?, place: ProxyPlace, traffic: RecentTrafficRecord, events: PageEvents
+        programDoor: ProgramDoor?, place: ProxyPlace, traffic: Locked<RecentTraffic>, events: PageEvents
     ) {
         cache = control.cache
         self.listing = listing
@@ -66,6 +66,8 @@ final class DashboardPages: OwnPages {
         "plots.js": script(PackageResources.plots_js),
         "demo.js": script(PackageResources.demo_js),
         "list.js": script(PackageResources.list_js),
+        "open.js": script(PackageResources.open_js),
+        "qr.js": script(PackageResources.qr_js),
         "events.js": script(PackageResources.events_js),
         "live.js": script(PackageResources.live_js),
         "icon.svg": file(PackageResources.icon_svg, "image/svg+xml"),
@@ -78,7 +80,7 @@ final class DashboardPages: OwnPages {
         "api/events": Page(isDocumented: true) { pages, _, exchange in pages.events.respond(to: exchange.request, on: exchange) },
         "api/status": Page(isDocumented: true) { pages, _, exchange in
             pages.report(exchange) { [traffic = pages.traffic] in
-                Response(200, fields: JSON.fields, body: .bytes(StatusReport.json($0, traffic.value).bytes))
+                Response(200, fields: JSON.fields, body: .bytes(StatusReport.json($0, traffic.withLock { $0 }).bytes))
             }
         },
         "metrics": Page(isDocumented: true) { pages, _, exchange in pages.metrics(exchange) },
@@ -111,8 +113,8 @@ final class DashboardPages: OwnPages {
     func note(_ refusal: String) { events.note(refusal) }
 
     func turn() {
-        traffic.end(cache.statistics)
-        listing.releaseUnused()
+        traffic.withLock { $0.end(cache.statistics) }
+        LaneTasks.begin { [listing] in await listing.releaseUnused() }
     }
 
     func end() { events.end() }

@@ -44,17 +44,9 @@ package struct RecentTraffic: Sendable {
     }
 }
 
-/// The recent traffic of a running proxy.
-final class RecentTrafficRecord: Sendable {
-    private let traffic = Locked(RecentTraffic())
-
-    /// The traffic at this moment.
-    var value: RecentTraffic { traffic.withLock { $0 } }
-
+extension RecentTraffic {
     /// Ends a step with the counts of the cache.
-    func end(_ statistics: Statistics) {
-        let sums = RecentTraffic.Step(
-            servedBytes: statistics.bytesFromStore + statistics.bytesFromOrigin, fetchedBytes: statistics.fetchedBytes)
-        traffic.withLock { $0.end(sums) }
+    mutating func end(_ statistics: Statistics) {
+        end(Step(servedBytes: statistics.bytesFromStore + statistics.bytesFromOrigin, fetchedBytes: statistics.fetchedBytes))
     }
 }

@@ -45,6 +45,37 @@ extension ByteRangeSet {
     package func json(limit: Int = .max) -> JSON {
         .array(ranges.prefix(limit).map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
     }
+
+    /// Reads the pairs of `json(limit:)`. Values of another form are skipped.
+    package init(_ json: JSON?) {
+        self.init(
+            (json?.elements ?? []).compactMap { pair in
+                let offsets = pair.elements.compactMap(\.integer)
+                return offsets.count == 2 && offsets[0] >= 0 ? ByteRange(offsets[0], offsets[1]) : nil
+            })
+    }
+}
+
+extension Verification {
+    /// The result as members of a JSON object.
+    ///
+    /// - Parameter limit: The most damaged ranges in it.
+    package func members(ranges limit: Int = .max) -> [(String, JSON)] {
+        [
+            ("key", .string(key.string)), ("url", .string(url)), ("soundBytes", .integer(soundBytes)),
+            ("uncheckedBytes", .integer(uncheckedBytes)), ("damagedBytes", .integer(damaged.totalBytes)),
+            ("damaged", damaged.json(limit: limit)), ("repaired", .bool(isRepaired)),
+        ]
+    }
+
+    /// Reads a result, or returns nil for an answer of another version.
+    package init?(_ json: JSON) {
+        guard let key = json["key"]?.string, let url = json["url"]?.string, let sound = json["soundBytes"]?.integer,
+            let unchecked = json["uncheckedBytes"]?.integer, let damaged = json["damaged"], let isRepaired = json["repaired"]?.isTrue
+        else { return nil }
+        self.init(key: ResourceKey(normalized: key), url: url)
+        (soundBytes, uncheckedBytes, self.damaged, self.isRepaired) = (sound, unchecked, ByteRangeSet(damaged), isRepaired)
+    }
 }
 
 extension Validator {

@@ -43,7 +43,16 @@ struct ResourceReport: Sendable {
             )
         }
         let (answer, loop) = (LoopConfined(exchange), exchange.loop)
-        listing.page(listed) { result in loop.post { answer.value.respond(response(result, listed)) } }
+        LaneTasks.begin {
+            let result: Result<ResourceListing.Page, CacheError>
+            do throws(CacheError) { result = .success(try await listing.page(listed)) } catch { result = .failure(error) }
+            loop.post {
+                switch result {
+                case .success(let page): answer.value.respond(response(page, listed))
+                case .failure(let error): answer.value.respond(.refusal(error))
+                }
+            }
+        }
     }
 
     /// Returns the query for the list, or nil for one that can't be read.
@@ -52,13 +61,14 @@ struct ResourceReport: Sendable {
         let order = query["sort"].map { ListingQuery.Order(rawValue: $0) } ?? .key
         let direction = query["order"] ?? "asc"
         guard search.utf8.count <= Self.searchLimitBytes, let order, direction == "asc" || direction == "desc" else { return nil }
+        let without = (query["without"] ?? "").split(separator: ",")
         let key = namedKey(query)
         let named = tracks.map(\.key) + (key.map { [$0] } ?? [])
         return ListingQuery(
             search: search, order: order, isDescending: direction == "desc",
             offset: Int(clamping: max(0, query.number("offset") ?? 0)),
             limit: Int(clamping: min(max(0, query.number("limit") ?? .max), Int64(Self.listedResources))),
-            without: query["without"] == "demo" ? Set(tracks.map(\.key)) : [], named: named)
+            without: without.contains("demo") ? Set(tracks.map(\.key)) : [], hidesParts: without.contains("parts"), named: named)
     }
 
     /// Returns the key of the resource that a request names, or nil if it names none.
@@ -68,36 +78,43 @@ struct ResourceReport: Sendable {
         return key
     }
 
-    private func response(_ result: Result<ResourceListing.Page, CacheError>, _ query: ListingQuery) -> Response {
-        switch result {
-        case .failure(let error): return .refusal(error)
-        case .success(let page):
-            let demo = zip(tracks, page.named).map { entry, status in
-                JSON.object([
-                    ("title", .string(entry.track.title)), ("play", play(entry.track.url)), ("resource", status.map(json) ?? .null),
-                ])
-            }
-            let body = JSON.object([
-                ("total", .integer(Int64(page.total))), ("truncated", .bool(page.isTruncated)),
-                ("storedBytes", .integer(page.storedBytes)), ("matching", .integer(Int64(page.matching))),
-                ("offset", .integer(Int64(query.offset))),
-                ("resources", .array(page.resources.map(json))),
-                ("named", page.named.dropFirst(tracks.count).first.flatMap { $0 }.map(json) ?? .null),
-                ("statistics", StatusReport.json(cache.statistics)), ("demo", .array(demo)),
-                ("demoSwitches", options.demoSwitches.map(JSON.string) ?? .null),
+    private func response(_ page: ResourceListing.Page, _ query: ListingQuery) -> Response {
+        let demo = zip(tracks, page.named).map { entry, status in
+            JSON.object([
+                ("title", .string(entry.track.title)), ("play", play(entry.track.url)), ("resource", status.map(json) ?? .null),
             ])
-            return Response(200, fields: JSON.fields, body: .bytes(body.bytes))
         }
+        let body = JSON.object([
+            ("total", .integer(Int64(page.total))), ("truncated", .bool(page.isTruncated)),
+            ("storedBytes", .integer(page.storedBytes)), ("matching", .integer(Int64(page.matching))),
+            ("offset", .integer(Int64(query.offset))),
+            ("resources", .array(page.resources.map { json($0, page.presentations[$0.key]) })),
+            ("named", page.named.dropFirst(tracks.count).first.flatMap { $0 }.map(json) ?? .null),
+            ("statistics", StatusReport.json(cache.statistics)), ("demo", .array(demo)),
+            ("demoSwitches", JSON(options.demoSwitches)),
+        ])
+        return Response(200, fields: JSON.fields, body: .bytes(body.bytes))
     }
 
-    private func json(_ resource: ResourceStatus) -> JSON {
+    private func json(_ resource: ResourceStatus) -> JSON { json(resource, nil) }
+
+    private func json(_ resource: ResourceStatus, _ presentation: PresentationStatus?) -> JSON {
         resource.json(
             ranges: Self.listedRanges,
             [
                 ("readers", .integer(Int64(resource.readers))), ("fetches", .integer(Int64(resource.fetches))),
-                ("play", play(resource.url)),
+                ("play", play(resource.url)), ("presentation", presentation?.brief ?? .null),
             ])
     }
 
     private func play(_ url: String) -> JSON { place.playPath(url).map(JSON.string) ?? .null }
+}
+
+extension PresentationStatus {
+    fileprivate var brief: JSON {
+        .object([
+            ("storedBytes", .integer(storedBytes)), ("resources", .integer(Int64(resources.count))), ("complete", .bool(isComplete)),
+            ("live", .bool(isLive)),
+        ])
+    }
 }

@@ -1,6 +1,6 @@
-import Spool
+package import Spool
 import SpoolCore
-import SpoolJSON
+package import SpoolJSON
 import SpoolSystem
 
 /// The form of a cache's report for programs: JSON at `/_spool/api/status`.
@@ -62,18 +62,7 @@ enum StatusReport {
         ])
     }
 
-    static func json(_ statistics: Statistics) -> JSON {
-        .object([
-            ("fetchedBytes", .integer(statistics.fetchedBytes)),
-            ("sentByOriginsBytes", statistics.sentByOriginsBytes.map(JSON.integer) ?? .null),
-            ("lostBytes", .integer(statistics.lostBytes)),
-            ("originRequests", .integer(statistics.originRequests)),
-            ("bytesFromStore", .integer(statistics.bytesFromStore)),
-            ("bytesFromOrigin", .integer(statistics.bytesFromOrigin)),
-            ("readers", .integer(statistics.readers)),
-            ("hitRatio", .number(statistics.hitRatio)),
-        ])
-    }
+    static func json(_ statistics: Statistics) -> JSON { .object(statistics.members + [("hitRatio", .number(statistics.hitRatio))]) }
 
     private static func json(_ day: DayStatistics) -> JSON {
         .object([
@@ -90,5 +79,16 @@ enum StatusReport {
             ("count", .integer(Int64(entry.count))),
             ("time", .integer(entry.time.seconds)),
         ])
+    }
+}
+
+extension Statistics {
+    /// The counts with their names for programs.
+    package var members: [(String, JSON)] {
+        [
+            ("fetchedBytes", .integer(fetchedBytes)), ("sentByOriginsBytes", JSON(sentByOriginsBytes)), ("lostBytes", .integer(lostBytes)),
+            ("originRequests", .integer(originRequests)), ("bytesFromStore", .integer(bytesFromStore)),
+            ("bytesFromOrigin", .integer(bytesFromOrigin)), ("readers", .integer(readers)),
+        ]
     }
 }

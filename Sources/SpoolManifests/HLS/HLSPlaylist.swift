@@ -32,10 +32,9 @@ package struct HLSPlaylist {
         return text.dropFirst(7).first?.isXMLSpace ?? true
     }
 
-    /// Whether players read the query of the playlist's URL (`QUERYPARAM`), or add to it to block a
-    /// reload.
-    package static func usesItsQuery(_ bytes: [UInt8]) -> Bool {
-        ["QUERYPARAM", "CAN-BLOCK-RELOAD"].contains { (name: StaticString) in
+    /// Whether a playlist has one of these texts anywhere.
+    package static func mentions(_ names: [StaticString], _ bytes: [UInt8]) -> Bool {
+        names.contains { name in
             var start = 0
             while let index = bytes.firstIndex(of: name.utf8Start[0], from: start) {
                 if bytes.begins(with: name, at: index) { return true }
@@ -72,7 +71,8 @@ package struct HLSPlaylist {
             guard count <= limits.maxLines, contents.references.count <= maxReferences else {
                 throw ParseError(offset: start, limit: "at most \(limits.maxLines) lines and \(maxReferences) references")
             }
-            let end = bytes.endOfLine(from: start), next = end + (bytes.begins(with: "\r\n", at: end) ? 2 : 1)
+            let end = bytes.endOfLine(from: start), isLong = end + 1 < bytes.count && bytes[end] == .carriageReturn
+            let next = isLong && bytes[end + 1] == .lineFeed ? end + 2 : end + 1
             // Half of the lines of a long playlist say a duration.
             if !bytes.begins(with: "#EXTINF:", at: start) {
                 try read(line: bytes[start..<end].trimmed, span: start..<min(next, bytes.count))
@@ -141,7 +141,8 @@ package struct HLSPlaylist {
     {
         guard !value.isEmpty else { return }
         let span = value.startIndex..<value.endIndex
-        let isPlain = value.withUnsafeBytes { $0.firstIndex(outside: 0x00...0x7F, orOf: .openBrace, from: 0) == nil }
+        // The range begins behind the hash of a fragment.
+        let isPlain = value.withUnsafeBytes { $0.firstIndex(outside: 0x24...0x7E, orOf: .openBrace, from: 0) == nil }
         if isPlain {
             return contents.references.appendVerbatim(span, base: base, role: role, syntax: syntax)
         }

@@ -151,14 +151,7 @@ enum JSONPlace: UInt8 {
 extension UInt8 {
     static let backslash = UInt8(ascii: "\\")
 
-    fileprivate var isWordByte: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
-            true
-        default: false
-        }
-    }
+    fileprivate var isWordByte: Bool { isLetter || isDigit || "+-.".utf8.contains(self) }
 }
 
 extension ArraySlice<UInt8> {

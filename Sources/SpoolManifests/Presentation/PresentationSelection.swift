@@ -48,20 +48,22 @@ public struct PresentationSelection: Hashable, Sendable {
     /// The selected renditions of an outline, in its order.
     ///
     /// A period of DASH is selected by itself, because renditions change between periods.
-    package func renditions(of outline: StreamOutline) -> [StreamRendition] {
+    ///
+    /// - Parameter choose: Returns the index of a variant, or nil to choose by `quality`.
+    package func renditions(of outline: StreamOutline, choose: ([StreamRendition]) -> Int? = { _ in nil }) -> [StreamRendition] {
         let periods = outline.periods
-        return periods.isEmpty ? selectedHLS(outline.renditions) : periods.flatMap { selectedDASH($0) }
+        return periods.isEmpty ? selectedHLS(outline.renditions, choose) : periods.flatMap { selectedDASH($0, choose) }
     }
 
-    private func selectedHLS(_ all: [StreamRendition]) -> [StreamRendition] {
-        guard let variant = best(of: all.filter { $0.kind == .video }, isInOrder: true) else { return [] }
+    private func selectedHLS(_ all: [StreamRendition], _ choose: ([StreamRendition]) -> Int?) -> [StreamRendition] {
+        guard let variant = best(of: all.filter { $0.kind == .video }, choose, isInOrder: true) else { return [] }
         let sound = all.filter { $0.kind == .audio && $0.group == variant.audioGroup }
         let texts = all.filter { $0.kind == .subtitles && $0.group == variant.subtitleGroup }
         return [variant] + Self.select(audio, of: sound) + Self.select(subtitles, of: texts)
     }
 
-    private func selectedDASH(_ period: [StreamRendition]) -> [StreamRendition] {
-        let video = best(of: period.filter { $0.kind == .video }).map { [$0] } ?? []
+    private func selectedDASH(_ period: [StreamRendition], _ choose: ([StreamRendition]) -> Int?) -> [StreamRendition] {
+        let video = best(of: period.filter { $0.kind == .video }, choose).map { [$0] } ?? []
         // Of one language, the best sound is taken.
         let sound = Self.select(audio, of: Self.bestOfEachLanguage(period.filter { $0.kind == .audio }))
         let texts = Self.select(subtitles, of: Self.bestOfEachLanguage(period.filter { $0.kind == .subtitles }))
@@ -72,7 +74,10 @@ public struct PresentationSelection: Hashable, Sendable {
     private static let initialBandwidth: Int64 = 1_000_000
 
     /// - Parameter isInOrder: Whether players start with the first of the variants.
-    private func best(of variants: [StreamRendition], isInOrder: Bool = false) -> StreamRendition? {
+    private func best(
+        of variants: [StreamRendition], _ choose: ([StreamRendition]) -> Int?, isInOrder: Bool = false
+    ) -> StreamRendition? {
+        if !variants.isEmpty, let chosen = choose(variants), variants.indices.contains(chosen) { return variants[chosen] }
         let lowest = variants.min { $0.bandwidth < $1.bandwidth }
         func highest(_ isAllowed: (StreamRendition) -> Bool) -> StreamRendition? {
             variants.filter(isAllowed).max { ($0.height, $0.bandwidth) < ($1.height, $1.bandwidth) } ?? lowest

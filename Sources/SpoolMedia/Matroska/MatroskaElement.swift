@@ -54,7 +54,6 @@ struct MatroskaElement: Hashable {
 
 /// The elements that a reader of the first seconds looks at (RFC 9559).
 enum MatroskaID {
-    static let header: UInt32 = 0x1A45_DFA3
     static let segment: UInt32 = 0x1853_8067
     static let seekHead: UInt32 = 0x114D_9B74
     static let seek: UInt32 = 0x4DBB

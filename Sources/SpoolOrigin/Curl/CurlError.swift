@@ -29,6 +29,9 @@ extension OriginError {
         case CURLE_OUT_OF_MEMORY where bodyBytes == nil && hasAnswer:
             // This libcurl returns this code for a header line or block beyond its own bounds.
             return .malformed("the response head is too large: \(text)")
+        case CURLE_BAD_FUNCTION_ARGUMENT where bodyBytes == nil && hasAnswer:
+            // libcurl before 8.1.1 returns this code for a folded line that follows no field.
+            return .malformed("the response head begins with a folded line")
         default:
             // The connection broke, in one of many ways.
             if let bodyBytes { return .truncated(afterBytes: bodyBytes) }

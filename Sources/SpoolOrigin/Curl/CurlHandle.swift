@@ -4,8 +4,13 @@ internal import SpoolCore
 internal import SpoolLibc
 internal import SpoolSystem
 
-/// One easy handle, with the objects that have to live as long: the error text and the list of
-/// header lines.
+/// The easy handle of one transfer, with the objects that have to live as long: the error text and
+/// the list of header lines.
+///
+/// No handle serves a second transfer. libcurl 7.83 to 8.1.0 keeps a pointer to the last field of a
+/// response when it frees that response. The next transfer of the handle writes to the freed memory
+/// if its head begins with a folded line (curl/curl pull request 11103). Connections and looked-up
+/// names belong to the multi handle, so each handle uses those of the others.
 ///
 /// Used on the thread of the loop only.
 final class CurlHandle {
@@ -15,9 +20,11 @@ final class CurlHandle {
     /// The status lines of radio servers, which are older than HTTP's. It is never changed or freed.
     private nonisolated(unsafe) static let aliases = curl_slist_append(nil, "ICY 200 OK")
 
-    /// Creates a handle, or returns nil if libcurl has no memory.
-    init?() {
+    /// Creates a handle that resumes the TLS sessions of `tlsSessions`, or returns nil if libcurl has
+    /// no memory.
+    init?(tlsSessions: UnsafeMutableRawPointer?) {
         guard let raw = curl_easy_init() else { return nil }
+        if let tlsSessions { _ = spool_curl_set_pointer(raw, CURLOPT_SHARE, tlsSessions) }
         self.raw = raw
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -32,15 +39,6 @@ final class CurlHandle {
     /// Returns the message of libcurl for the last error, or its general text for `code`.
     func message(for code: CURLcode) -> String {
         errorText[0] == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: errorText)
-    }
-
-    /// Clears the settings of the last request. Connections and looked-up names belong to the multi
-    /// handle and stay.
-    func reset() {
-        curl_easy_reset(raw)
-        curl_slist_free_all(headerLines)
-        headerLines = nil
-        errorText[0] = 0
     }
 
     /// Sets the handle up for the request of `transfer`.
@@ -58,8 +56,8 @@ final class CurlHandle {
             try setConnection(options, of: transfer.request)
             try setCoding(transfer.request)
             if transfer.request.answersDigest { try check(spool_curl_set_digest(raw)) }
-            // Only a hint: a handle that has a buffer already keeps its size, and works.
-            _ = spool_curl_set_long(raw, CURLOPT_BUFFERSIZE, isAlone ? options.loneReceiveBufferBytes : options.receiveBufferBytes)
+            let plainBytes = isAlone ? options.loneReceiveBufferBytes : options.receiveBufferBytes
+            try set(CURLOPT_BUFFERSIZE, transfer.request.decodesContent ? CurlTransportOptions.codedReceiveBufferBytes : plainBytes)
             try setSecurity(options)
             if opensConnection { try set(CURLOPT_FRESH_CONNECT, 1) }
             try setMethod(transfer)
@@ -73,7 +71,7 @@ final class CurlHandle {
             }
             // This decision is passed to libcurl. The check of addresses must not depend on how
             // libcurl and this code each read an exception.
-            if options.usesEnvironmentProxies, let url = transfer.request.location, !Loopback.isHost(of: url),
+            if options.usesEnvironmentProxies, let url = transfer.request.location, !Loopback.isHost(url.origin.host),
                 EnvironmentProxy.isUsed(for: url)
             {
                 try set(CURLOPT_NOPROXY, "")
@@ -196,8 +194,8 @@ final class CurlHandle {
         if request.decodesContent { try set(CURLOPT_ACCEPT_ENCODING, "") }
     }
 
-    /// Leaves the body of the running transfer as it comes. Called at its head.
-    func keepCoding() { _ = spool_curl_set_long(raw, CURLOPT_HTTP_CONTENT_DECODING, 0) }
+    /// Decodes the body of the running transfer, or leaves it as it comes. Called at its head.
+    func decode(_ decodes: Bool) { _ = spool_curl_set_long(raw, CURLOPT_HTTP_CONTENT_DECODING, decodes ? 1 : 0) }
 
     private func setSecurity(_ options: CurlTransportOptions) throws(Refusal) {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
@@ -253,7 +251,8 @@ final class CurlHandle {
     }
 
     private func appendLine(_ line: String) throws(Refusal) {
-        guard let longer = curl_slist_append(headerLines, line) else { throw Refusal(code: CURLE_OUT_OF_MEMORY) }
+        let bytes = line.fieldBytes.map(CChar.init(bitPattern:)) + [0]
+        guard let longer = curl_slist_append(headerLines, bytes) else { throw Refusal(code: CURLE_OUT_OF_MEMORY) }
         headerLines = longer
     }
 

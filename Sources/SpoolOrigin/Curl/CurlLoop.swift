@@ -10,9 +10,9 @@ internal import SpoolSystem
 /// (`curl_multi_socket_action`). After each of these calls it calls `batchEnded` of the receivers
 /// that got bytes, and ends the transfers that are done.
 final class CurlLoop: Mailbox, @unchecked Sendable {
-    // Safe to share: `gate`, `loop`, `options`, `time`, `multi`, `ownNetworks` and `received` are
-    // constant. The transfers, handles, sockets, windows and deadlines below `MARK: Confined` are
-    // used on the loop only.
+    // Safe to share: `gate`, `loop`, `options`, `time`, `multi`, `tlsSessions`, `ownNetworks` and
+    // `received` are constant. The transfers, handles, sockets, windows and deadlines below
+    // `MARK: Confined` are used on the loop only.
 
     /// The thread of the loop. Nil once `close` was called; no job is accepted then.
     private let gate: Locked<LoopThread?>
@@ -20,6 +20,9 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private let options: CurlTransportOptions
     private let time: (any TimeSource)?
     private let multi: UnsafeMutableRawPointer
+    /// The TLS sessions that later connections resume. libcurl 7.88 keeps them in the easy handles,
+    /// if they share none.
+    private let tlsSessions: UnsafeMutableRawPointer?
     /// The networks of this machine, to which no public name may lead.
     let ownNetworks: OwnNetworks
     /// The bytes that arrived from origins in transfers that are over.
@@ -34,6 +37,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         gate = Locked(thread)
         loop = thread.loop
         multi = Self.makeMulti(options)
+        tlsSessions = curl_share_init()
+        if let tlsSessions { _ = spool_curl_share_tls_sessions(tlsSessions) }
         let context = Unmanaged.passUnretained(self).toOpaque()
         spool_curl_multi_set_socket_callback(multi, curlSocketCallback, context)
         spool_curl_multi_set_timer_callback(multi, curlTimerCallback, context)
@@ -67,10 +72,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     /// Ends every transfer with `.cancelled`, and waits for that unless called on the loop.
     /// Idempotent.
     func close() {
-        let thread = gate.withLock { thread in
-            defer { thread = nil }
-            return thread
-        }
+        let thread = gate.withLock { $0.take() }
         thread?.wait { [self] done in
             tearDown()
             done()
@@ -84,7 +86,6 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     /// The addresses for which the open sockets were made.
     private var peers: [curl_socket_t: SocketAddress] = [:]
     private var active: [UnsafeMutableRawPointer: CurlTransfer] = [:]
-    private var idle: [CurlHandle] = []
     /// The transfers that got body bytes in this round.
     private var touched: [CurlTransfer] = []
     /// The transfers that stop in a later turn of the loop.
@@ -105,7 +106,7 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     func begin(_ transfer: CurlTransfer) {
         guard !transfer.isCancelled, !isTornDown else { return finish(transfer, .cancelled) }
         if let defect = transfer.request.defect { return finish(transfer, .failed(defect)) }
-        guard let handle = idle.popLast() ?? CurlHandle() else { return finish(transfer, .failed(.unreachable("out of memory"))) }
+        guard let handle = CurlHandle(tlsSessions: tlsSessions) else { return finish(transfer, .failed(.unreachable("out of memory"))) }
         transfer.handle = handle
         do {
             let opensConnection = windows.opensConnection(for: transfer, now: now())
@@ -171,10 +172,6 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
             transfer.handle = nil
             if isDone, options.version == .http1, let socket = handle.socket { windows.keeps(socket, of: transfer) }
             if active.removeValue(forKey: handle.raw) != nil { curl_multi_remove_handle(multi, handle.raw) }
-            handle.reset()
-            // A handle without an answer is not reused: libcurl keeps its receive buffer across a
-            // reset, and refuses another size.
-            if transfer.hasAnswer, idle.count < options.maxPooledHandles { idle.append(handle) }
         }
         receiver.finished(transfer.isCancelled ? .cancelled : end)
     }
@@ -211,10 +208,13 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
         transfer.takeArrived(until: deadline)
         // libcurl passes on what it kept during a pause, and reads the socket as part of its work.
         curl_easy_pause(handle.raw, CURLPAUSE_CONT)
+        // Streams of HTTP/2 share connections, and libcurl does not tell which one a stream has.
+        let connections = transfer.socket.map { [$0] } ?? Array(peers.keys)
+        if transfer.socket == nil { transfer.takeNoMore(than: connections.reduce(0) { $0 + ReceivingConnection.waitingBytes(of: $1) }) }
         var taken: Int64 = -1
         while transfer.receiver != nil, transfer.bodyBytes > taken {
             taken = transfer.bodyBytes
-            act(transfer.socket ?? curl_socket_t(CURL_SOCKET_TIMEOUT), transfer.socket == nil ? 0 : CURL_CSELECT_IN)
+            for socket in connections { act(socket, CURL_CSELECT_IN) }
         }
         finish(transfer, .cancelled)
     }
@@ -373,8 +373,8 @@ final class CurlLoop: Mailbox, @unchecked Sendable {
     private func tearDown() {
         finishAll(.cancelled)
         isTornDown = true
-        idle.removeAll()
         curl_multi_cleanup(multi)
+        if let tlsSessions { curl_share_cleanup(tlsSessions) }
         sockets.removeAll()
         if let alarm { loop.cancel(alarm.timer) }
         alarm = nil

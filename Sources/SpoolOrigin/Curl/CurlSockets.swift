@@ -1,5 +1,6 @@
 #if os(Linux)
 internal import CCurl
+internal import SpoolLibc
 internal import SpoolSystem
 
 /// The sockets of a multi handle, watched by an event loop as libcurl asks
@@ -110,7 +111,8 @@ final class CurlSockets {
             // If libcurl was called in this turn, the number may belong to another socket by now.
             // The socket reports again in the next turn.
             guard restingTransfers == 0, lastCall != loop.turnCount, let registration = watch.registration else { return }
-            loop.deregister(registration)
+            // A process that is just being started holds a socket that libcurl has closed.
+            if fcntl(socket, F_GETFD) < 0 { loop.forget(registration) } else { loop.deregister(registration) }
             watches[socket] = nil
             return
         }

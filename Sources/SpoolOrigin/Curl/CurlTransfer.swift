@@ -109,10 +109,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     }
 
     func cancel() {
-        let isFirst = cancelRequested.withLock { isRequested in
-            defer { isRequested = true }
-            return !isRequested
-        }
+        let isFirst = cancelRequested.withLock { !exchange(&$0, with: true) }
         if isFirst { loop.post { [loop] in loop.finish(self, .cancelled) } }
     }
 
@@ -152,10 +149,15 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
     }
 
     /// Bounds the bytes that the transfer still takes to those that have arrived: in the kernel, in
-    /// libcurl and in TLS. A connection with other transfers does not show them.
+    /// libcurl and in TLS. A connection with other transfers does not show them (`takeNoMore`).
     func takeArrived(until deadline: Nanoseconds) {
         let limit = OriginRequest.arrivedBytesLimit
         rest = (connection == nil ? limit : min(limit, arrivedBytes - bodyBytes), deadline)
+    }
+
+    /// Bounds the bytes that a transfer that stops still takes.
+    func takeNoMore(than bytes: Int64) {
+        if let rest, rest.bytes > bytes { self.rest?.bytes = bytes }
     }
 
     /// Counts the bytes that arrived on the connection, those in the kernel's buffer included.
@@ -279,12 +281,13 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
             receiver.interimReceived(head)
             return !isCancelled
         case .head(let head):
-            guard let head = request.decodesContent ? head.withoutCoding : head else {
+            let decodes = request.decodesContent && head.fields.hasDecodableCoding
+            guard let head = decodes ? head.withoutCoding : head else {
                 decidedEnd = .failed(.malformed("the origin sent a part of a manifest with a content coding"))
                 return false
             }
             // libcurl would fail at a name of no coding, which clients ignore.
-            if request.decodesContent, head.fields.contains(.contentEncoding) { handle?.keepCoding() }
+            if request.decodesContent { handle?.decode(decodes) }
             if request.answersDigest, case .none = challenge, head.status == 401, head.fields.demandsDigest {
                 (challenge, self.head) = (.answering(head), HeadCollector())
                 return true

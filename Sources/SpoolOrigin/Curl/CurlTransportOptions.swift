@@ -44,8 +44,6 @@ package struct CurlTransportOptions: Sendable {
     package static let spareConnections = 24
     /// The most idle connections that are kept for later requests.
     package var maxIdleConnections = 32
-    /// The most idle handles that are kept. Each has a receive buffer only while it is in use.
-    package var maxPooledHandles = 32
     /// The size of the receive buffer of a running transfer, in bytes, and so the most that one
     /// read of the socket brings. A paused transfer takes as much again, because libcurl keeps the
     /// bytes that were not taken. 16 KiB cost a quarter more time for each byte than 64 KiB.
@@ -53,6 +51,9 @@ package struct CurlTransportOptions: Sendable {
     /// The size of the receive buffer of a transfer that begins while no other runs. 256 KiB take a
     /// tenth less CPU for each byte, and one such buffer is affordable.
     package var loneReceiveBufferBytes = 256 * 1024
+    /// The size of the receive buffer of a request whose body libcurl may decode. One read then brings
+    /// about 4 MiB at most, because gzip makes a byte of 1032. libcurl hands all of it on at once.
+    package static let codedReceiveBufferBytes = 4 * 1024
     /// The CPU time in which a transfer that stops takes the bytes that have arrived.
     package var stopTime: Nanoseconds = .milliseconds(2)
     /// The CPU time of one turn of the loop after which other transfers stop in the next turn.

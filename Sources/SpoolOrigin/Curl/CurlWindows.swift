@@ -119,8 +119,8 @@ final class CurlWindows {
             return
         }
         if transfer.isPaused {
-            // Windows of players stay bounded.
-            let later = transfer.priority == .playing ? bytes : nil
+            // A player may need its window next, also where no reader follows the request now.
+            let later = transfer.host.flatMap { policy.bytesOfPlayer(for: $0, segment: segment, isPaused: true, now: now) }
             hold(socket, reserve: ReceiveWindow.restSegments * segment, later: later)
         } else {
             release(socket)
@@ -148,7 +148,9 @@ final class CurlWindows {
 
     private func window(of transfer: CurlTransfer, segment: Int, running: Int, now: MonotonicInstant) -> Int? {
         guard let host = transfer.host else { return nil }
-        if transfer.priority == .playing { return policy.bytesOfPlayer(for: host, segment: segment, now: now) }
+        if transfer.priority == .playing {
+            return policy.bytesOfPlayer(for: host, segment: segment, isPaused: transfer.isPaused, now: now)
+        }
         return policy.bytes(for: host, segment: segment, isPaused: transfer.isPaused, running: running, now: now)
     }
 }

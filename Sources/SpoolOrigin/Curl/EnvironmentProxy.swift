@@ -41,25 +41,15 @@ package struct EnvironmentProxy {
         guard let list = value(of: "no_proxy") ?? value(of: "NO_PROXY") else { return false }
         if list == "*" { return true }
         let entries = list.split { $0 == "," || $0 == " " || $0 == "\t" }
-        if let address = SocketAddress(literal: host, port: 0) { return entries.contains { Self.contains(address, block: $0) } }
+        if let address = SocketAddress(literal: host, port: 0) {
+            return entries.contains { AddressRange(String($0))?.contains(address) == true }
+        }
         let name = host.hasSuffix(".") ? host.dropLast() : Substring(host)
         return entries.contains { entry in
             var domain = entry.hasPrefix(".") ? entry.dropFirst() : entry
             if domain.hasSuffix(".") { domain = domain.dropLast() }
             guard !domain.isEmpty else { return false }
             return name.equalsIgnoringCase(domain) || name.asciiLowercased.hasSuffix("." + domain.asciiLowercased)
-        }
-    }
-
-    /// Returns whether an address is in a block such as `10.0.0.0/8`, or equals a single address.
-    private static func contains(_ address: SocketAddress, block: Substring) -> Bool {
-        let parts = block.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let network = SocketAddress(literal: String(parts[0]), port: 0), network.family == address.family else { return false }
-        guard parts.count == 2 else { return network.bytes == address.bytes }
-        guard let bits = Int(parts[1]), (0...address.bytes.count * 8).contains(bits) else { return false }
-        return address.bytes.indices.allSatisfy { index in
-            let mask = UInt8(truncatingIfNeeded: 0xFF00 >> min(max(bits - index * 8, 0), 8))
-            return address.bytes[index] & mask == network.bytes[index] & mask
         }
     }
 }

@@ -75,7 +75,8 @@ final class HitAnswer: RangeResponder {
         let fields = PreparedFields(
             head.lines, age: head.age.seconds(now: hit.time),
             part: spec == nil ? nil : PreparedFields.Part(hit.range, of: hit.length))
-        return Response(spec == nil ? 200 : 206, prepared: fields, body: .source(HitBodySource(hit), length: hit.range.count))
+        let length = hit.range.count
+        return Response(spec == nil ? 200 : 206, prepared: fields, body: .source(HitBodySource(consume hit), length: length))
     }
 
     /// Whether the bytes are a part of a live presentation that may mean other bytes by now.
@@ -86,7 +87,8 @@ final class HitAnswer: RangeResponder {
 
     /// Fields that make a request more than a plain request for bytes.
     private static let deviates: [HTTPFields.Name] = [
-        .ifNoneMatch, .ifModifiedSince, .ifRange, .cacheControl, .pragma, .origin, "TimeSeekRange.dlna.org", "PlaySpeed.dlna.org", "A-IM",
+        .ifMatch, .ifUnmodifiedSince, .ifNoneMatch, .ifModifiedSince, .ifRange, .cacheControl, .pragma, .origin, "TimeSeekRange.dlna.org",
+        "PlaySpeed.dlna.org", "A-IM",
     ]
 
     /// The number of bytes handed out before the session is asked again: those of one turn of a

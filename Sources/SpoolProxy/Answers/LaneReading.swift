@@ -30,28 +30,12 @@ package final class LaneReading: Sendable {
     }
 
     private let progress = Locked(Progress())
-    private let memory: Memory
+    /// Memory that the lane writes during a read, and that the event loop reads at other times.
+    /// `Progress` records whose turn it is, and the lane ends its turn under the lock.
+    private let memory = HeapBlock(count: readBytes, alignment: 64)
 
     /// Creates a reading and allocates its memory.
-    package init() {
-        memory = Memory()
-    }
-
-    /// Memory that the lane writes during a read, and that the event loop reads at other times.
-    private final class Memory: @unchecked Sendable {
-        // Safe to share: `Progress` records whose turn it is, and the lane ends its turn under the
-        // lock.
-        let bytes: UnsafeMutableRawBufferPointer
-
-        init() {
-            bytes = .allocate(byteCount: LaneReading.readBytes, alignment: 64)
-        }
-
-        deinit {
-            bytes.poison()
-            bytes.deallocate()
-        }
-    }
+    package init() {}
 
     /// Reads the start of `range` on the calling thread if it is in memory.
     ///
@@ -76,7 +60,7 @@ package final class LaneReading: Sendable {
             progress = Progress(isUnderWay: true)
         }
         lane.post { [self] in
-            let result = read(range, of: file)
+            let result = Result { () throws(StoreError) in try file.read(into: part(range), at: range.lowerBound) }
             progress.withLock { progress in
                 progress.isUnderWay = false
                 switch result {
@@ -86,14 +70,6 @@ package final class LaneReading: Sendable {
                 }
             }
             done()
-        }
-    }
-
-    private func read(_ range: ByteRange, of file: any StoredBytes) -> Result<Int, StoreError> {
-        do throws(StoreError) {
-            return .success(try file.read(into: part(range), at: range.lowerBound))
-        } catch {
-            return .failure(error)
         }
     }
 

@@ -185,9 +185,8 @@ final class OriginTunnel: TransferReceiver, LimitedFetch, BodySource, @unchecked
         self.exchange = nil
         invalidate(head)
         var fields = rules.forwarded(head)
-        var status = CacheStatus(source: .forwarded(FixedSite.isSafe(request.method) ? .bypass : .method))
-        status.forwardStatus = head.status
-        fields.append(.cacheStatus, status.fieldValue)
+        let reason: CacheStatus.Reason = FixedSite.isSafe(request.method) ? .bypass : .method
+        fields.append(.cacheStatus, CacheStatus(.forwarded(reason), forwardStatus: head.status).fieldValue)
         if request.method == "HEAD" || head.status == 204 || head.status == 304 {
             fields[.contentLength] = head.fields[.contentLength]
             exchange.respond(Response(head.status, fields: fields))
@@ -303,10 +302,7 @@ package final class TunnelledBody: BodySink, @unchecked Sendable {
     }
 
     private func callWhole() {
-        let action = state.withLock { state in
-            defer { state.onWhole = nil }
-            return state.onWhole
-        }
+        let action = state.withLock { $0.onWhole.take() }
         action?()
     }
 

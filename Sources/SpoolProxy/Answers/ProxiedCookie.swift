@@ -21,13 +21,13 @@ enum ProxiedCookie {
 
     /// Returns the value for a player, or nil for a cookie that the origin may not set.
     private static func value(_ value: String, from url: MediaURL, path: (String) -> String?) -> String? {
-        let parts = value.split(separator: ";", omittingEmptySubsequences: false).map(\.trimmed)
-        guard var kept = parts.first, kept.contains("=") else { return nil }
+        let parts = value.split(separator: ";", omittingEmptySubsequences: false).map(\.withoutBlanks)
+        guard var kept = parts.first.map(String.init), kept.contains("=") else { return nil }
         var place = directory(of: url.path)
         for part in parts.dropFirst() {
             let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let argument = pieces.count > 1 ? pieces[1].trimmed : ""
-            switch pieces[0].trimmed.asciiLowercased {
+            let argument = pieces.count > 1 ? String(pieces[1].withoutBlanks) : ""
+            switch pieces[0].withoutBlanks.asciiLowercased {
             case "path": place = argument.hasPrefix("/") ? argument : place
             case "domain":
                 // Other hosts of the domain have another path at the proxy, and get no cookie.
@@ -45,12 +45,5 @@ enum ProxiedCookie {
     private static func directory(of path: Substring) -> String {
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
         return String(path[..<slash])
-    }
-}
-
-extension StringProtocol {
-    fileprivate var trimmed: String {
-        let start = drop { $0 == " " || $0 == "\t" }
-        return String(start.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
     }
 }

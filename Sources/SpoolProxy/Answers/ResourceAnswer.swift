@@ -69,7 +69,6 @@ final class ResourceAnswer {
         self.cache = cache
         self.url = url
         self.key = key
-        if let key, let client { route = VariantRoute(client, to: key) }
         self.now = now
         fieldRules = fields
         let request = exchange.request
@@ -107,6 +106,9 @@ final class ResourceAnswer {
             manifest?.adjust(&options)
         }
         self.options = options
+        // The tag of a rewritten manifest is the proxy's own.
+        let tags = manifest?.isExpected == true ? [] : Precondition.tags(of: request.fields)
+        if let key, let client { route = VariantRoute(client, to: key, ownTags: tags) }
     }
 
     private var onlyStored: Bool { options.mode == .onlyStored }
@@ -177,8 +179,10 @@ final class ResourceAnswer {
             for head in reader.takeInterims() { exchange.sendInterim(head.status, fields: site.fieldsForClient(head)) }
         }
         if let version = manifest?.version, let step = manifest?.resume(reader, version), go(on: step, of: version, reader) { return }
-        if let step = route?.look(at: reader, wantsBytes: owesWish), step != .open { return take(step) }
-        if owesWish { reader.wantBytes() }
+        // An origin that has none of the client's tags sends the body that the client needs.
+        let offersTags = route?.offersOwnTags == true && range == nil && !isHead
+        if let step = route?.look(at: reader, wantsBytes: owesWish || offersTags), step != .open { return take(step) }
+        if owesWish || (offersTags && route?.foundNothing == true) { reader.wantBytes() }
         owesWish = false
         // The head and the first byte leave together.
         switch reader.prepare(withFirstByte: true) {
@@ -280,7 +284,16 @@ final class ResourceAnswer {
         if let refusal = fieldRules.refusal(of: exchange.request, response.representation) {
             return answer(.error(403, refusal, fields: fieldRules.error([:])))
         }
+        if Precondition.evaluate(fields: exchange.request.fields, representation: response.representation) == .failed {
+            return conditionFailed(reader, fieldRules)
+        }
         answer(response.response(fields(response.representation, reader.foundVersion ? .complete : .none), fieldRules))
+    }
+
+    /// Answers a request for another version than this one, which the origin may have.
+    private func conditionFailed(_ reader: SessionReader, _ rules: ResourceFields) {
+        if reader.foundVersion, !reader.wasValidated, !isSecondLook, !onlyStored { return lookAgain() }
+        answer(.error(412, "the resource is not the version that the request names", fields: rules.error([:])))
     }
 
     private func decide(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
@@ -293,6 +306,8 @@ final class ResourceAnswer {
         guard representation.isContent else { return answerOther(reader, generation, representation) }
         let honoursRange: Bool
         switch Precondition.evaluate(fields: exchange.request.fields, representation: representation) {
+        case .failed:
+            return conditionFailed(reader, fieldRules)
         case .notModified:
             return answer(Response(304, fields: fields(representation, reader.foundVersion ? .complete : .none)))
         case .proceed(let honours):
@@ -353,10 +368,9 @@ final class ResourceAnswer {
     /// Answers with a response of another status. Ranges and conditions do not apply to it (RFC
     /// 9110 §13.2.1, §14.2).
     private func answerOther(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
-        // A general proxy passes errors and successes on. Another status would describe the
-        // client's own request.
-        let isPassed = [2, 4, 5].contains(representation.status / 100) && !StatusRules.hasNoContent(representation.status)
-        guard fieldRules.of(representation).isSite || isPassed else {
+        // A 304, and a redirect that the proxy should have followed, describe the proxy's request.
+        let isOwn = representation.status == 304 || (representation.status / 100 == 3 && representation.fields.contains(.location))
+        guard fieldRules.of(representation).isSite || !isOwn else {
             let head = ResponseHead(status: representation.status, fields: representation.fields)
             return fail(CacheError(OriginError.status(head), key: reader.key))
         }
@@ -434,6 +448,7 @@ final class ResourceAnswer {
     private func lookAgain() {
         isSecondLook = true
         reader?.leave()
+        manifest?.startOver()
         (options.request, options.isManifest) = (CacheControl("no-cache"), true)
         join()
     }
@@ -494,15 +509,16 @@ final class ResourceAnswer {
             case .partial: .forwarded(.partial)
             case .none: .forwarded(.uriMiss)
             }
-        // The origin's cookies are for the client whose request it answered.
         let fieldRules = fieldRules.of(representation)
-        var cookies = reader?.takeCookies() ?? []
+        var own = reader?.takeAskersFields() ?? [:]
+        var cookies = own.values(of: .setCookie)
+        own[.setCookie] = nil
         // Another origin, to which redirects led, sets no cookies of this one.
         if let final = representation.finalOrigin, final != url.origin.description { cookies = [] }
         if !fieldRules.isSite, !isForProgram { cookies = manifests.cookies(cookies, from: url, for: exchange.request) }
         let isOther = !representation.isContent && !(reader?.foundVersion != false)
         var fields = fieldRules.content(
-            of: representation, source, isCollapsed: coverage == .none && reader?.hasAsked == false, cookies: cookies,
+            of: representation, source, isCollapsed: coverage == .none && reader?.hasAsked == false, own: own, cookies: cookies,
             forwardStatus: isOther ? representation.status : nil)
         fields[.age] = String(representation.currentAge(now: now()))
         if isForProgram { fields[Representation.finalURLField] = representation.finalURL }
@@ -514,19 +530,24 @@ final class ResourceAnswer {
     private func fail(_ error: CacheError) {
         if error.code == .rangeNotSatisfiable { return rangeFailed(error) }
         if let reader, let step = route?.step(after: error, of: reader) { return take(step) }
+        if case .status(304, let fields)? = error.cause as? OriginError, route?.offersOwnTags == true { return answerNotModified(fields) }
         let status = error.statusForClient
         if !error.isRefusal { manifests.childFailed(url.text, status: status) }
         var fields = error.tellingFields
-        var cacheStatus = CacheStatus(source: .forwarded(.miss))
-        cacheStatus.forwardStatus = error.status
-        cacheStatus.detail = error.code.rawValue
-        fields[.cacheStatus] = cacheStatus.fieldValue
+        fields[.cacheStatus] = CacheStatus(.forwarded(.miss), forwardStatus: error.status, detail: error.code.rawValue).fieldValue
         fields[.proxyStatus] = (error.cause as? OriginError).flatMap(ProxyStatus.fieldValue)
         if case .notAsked(let target, _)? = error.cause as? OriginError, mayAskItself(for: target) {
             fields[.location] = target
             return answer(Response(307, fields: fieldRules.error(fields)))
         }
         answer(.error(status, error.message, fields: fieldRules.error(fields)))
+    }
+
+    /// Passes on a 304 of the origin to the conditions of the client.
+    private func answerNotModified(_ fields: HTTPFields) {
+        var fields = fieldRules.forwarded(ResponseHead(status: 304, fields: fields))
+        fields.append(.cacheStatus, CacheStatus(.forwarded(.uriMiss), forwardStatus: 304).fieldValue)
+        answer(Response(304, fields: fields))
     }
 
     /// Whether the client is sent to a URL that the proxy does not ask. A stranger could have made

@@ -28,11 +28,15 @@ struct ResourceFields: Sendable {
 
     /// Returns the fields of a response with content of `representation`, which these rules are
     /// for. The caller adds `Age` and `Content-Range`.
+    ///
+    /// - Parameter own: The origin's fields for this client alone, without its cookies.
     func content(
-        of representation: Representation, _ source: CacheStatus.Source, isCollapsed: Bool = false, cookies: [String] = [],
-        forwardStatus: Int? = nil
+        of representation: Representation, _ source: CacheStatus.Source, isCollapsed: Bool = false, own: HTTPFields = [:],
+        cookies: [String] = [], forwardStatus: Int? = nil
     ) -> HTTPFields {
-        var fields = site?.withLocationsHere(representation.fieldsForClient) ?? withoutPower(representation.fieldsForClient)
+        var all = representation.fieldsForClient
+        if !own.lines.isEmpty { all = HTTPFields(all.lines + own.lines) }
+        var fields = site?.withLocationsHere(all) ?? withoutPower(all)
         if representation.isContent {
             fields[.acceptRanges] = "bytes"
         } else if !isSite {
@@ -41,10 +45,7 @@ struct ResourceFields: Sendable {
         }
         for cookie in cookies { fields.append(.setCookie, cookie) }
         // Caches nearer to the origin come first in the list (RFC 9211 §2).
-        var status = CacheStatus(source: source)
-        status.forwardStatus = forwardStatus
-        status.isCollapsed = isCollapsed
-        fields.append(.cacheStatus, status.fieldValue)
+        fields.append(.cacheStatus, CacheStatus(source, forwardStatus: forwardStatus, isCollapsed: isCollapsed).fieldValue)
         return fields
     }
 
@@ -59,14 +60,21 @@ struct ResourceFields: Sendable {
     /// Returns the reason why a browser does not get this content for its purpose, or nil.
     func refusal(of request: RequestHead, _ representation: Representation) -> String? {
         let type = representation.contentType ?? ""
-        if grantsNothing, BrowserContent(representation.fields) == .active, MediaType(type)?.essence != "application/dash+xml" {
-            return "a web page could have asked for this page ('\(type)'); allow the site with --allow-site"
+        if grantsNothing, !Self.isForPlayer(representation, url: request.path) {
+            return "a web page could have asked for this content ('\(type)'), which is no media; allow the site with --allow-site"
         }
         guard !isSite, BrowserDestination(request[.secFetchDest]) == .document, BrowserContent(representation.fields) == .active else {
             return nil
         }
         return
             "a browser would run this resource ('\(type)') as a page of this proxy; open it at its origin, or serve the site with --origin"
+    }
+
+    /// Whether content is what players ask for: media or a manifest, by its type, or by its URL where
+    /// the type says nothing.
+    private static func isForPlayer(_ representation: Representation, url: String) -> Bool {
+        let kind = MediaKind.ofFileExtension(fileExtension(url: url, contentType: representation.contentType))
+        return kind.map { $0.isPlaylist || BrowserContent(representation.fields) != .active } ?? false
     }
 
     /// Returns the reason why a browser gets no content at all for its purpose, or nil.

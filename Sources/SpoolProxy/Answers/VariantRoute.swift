@@ -35,20 +35,29 @@ struct VariantRoute {
     /// A variant that holds a second copy of stored bytes, to be removed.
     private var duplicate: ResourceKey?
     private var offered: [(tag: String, key: ResourceKey)] = []
+    /// The tags that the client has, for an origin that is asked without a stored version.
+    private let ownTags: [String]
     /// The tag that the origin confirmed for this request.
     private var confirmedTag: String?
     private var unasked: ResourceKey?
     /// Whether the origin was out of reach, so that the only user may use `unasked`.
     private var isOutOfReach = false
     private var hasEntered = false
+    /// Whether the last look found no version.
+    private(set) var foundNothing = false
     private var hasTakenOver = false
     private var moves = 0
 
-    init(_ client: ClientRequest, to base: ResourceKey) {
+    init(_ client: ClientRequest, to base: ResourceKey, ownTags: [String]) {
         self.base = base
         self.client = client
+        self.ownTags = ownTags
+        self.client.offeredTags = ownTags
         key = base
     }
+
+    /// Whether a 304 of the origin is about the bytes that the client has.
+    var offersOwnTags: Bool { !ownTags.isEmpty && client.offeredTags == ownTags }
 
     /// Whether the request made too many steps.
     var isLost: Bool { moves > Self.moveLimit }
@@ -57,10 +66,7 @@ struct VariantRoute {
     var apart: ResourceKey { base.apart(client.selection.nonce) }
 
     /// Returns the variant with a second copy, once.
-    mutating func takeDuplicate() -> ResourceKey? {
-        defer { duplicate = nil }
-        return duplicate
-    }
+    mutating func takeDuplicate() -> ResourceKey? { duplicate.take() }
 
     // MARK: Looking
 
@@ -68,7 +74,9 @@ struct VariantRoute {
     ///
     /// - Parameter wantsBytes: Whether the request needs bytes if no version is stored.
     mutating func look(at reader: SessionReader, wantsBytes: Bool) -> Step {
-        switch reader.look(wantsBytes: wantsBytes) {
+        let found = reader.look(wantsBytes: wantsBytes)
+        foundNothing = found == .unknown
+        switch found {
         case .wait: return .wait
         case .unknown: return .open
         case .version(let representation): return judge(representation, reader)
@@ -143,7 +151,7 @@ struct VariantRoute {
             unasked = stored
             _ = join(key)
         }
-        client.offeredTags = offered.map(\.tag)
+        client.offeredTags = offered.isEmpty ? ownTags : offered.map(\.tag)
         return true
     }
 

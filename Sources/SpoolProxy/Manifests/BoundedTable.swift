@@ -29,7 +29,4 @@ struct BoundedTable<Key: Hashable, Value> {
             bytes += new
         }
     }
-
-    /// The number of entries.
-    var count: Int { entries.count }
 }

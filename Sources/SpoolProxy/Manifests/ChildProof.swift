@@ -33,79 +33,96 @@ extension ManifestReference.Role {
 ///
 /// A player may write a URL with other escapes than its manifest. So both are about the *plain*
 /// URL, in which only delimiters are escaped.
-struct ChildProof {
-    private let digest: Substring
+struct ChildProof: Equatable {
+    /// Returns the digest of the beginning of a plain URL. No client can make it.
+    typealias Digest = ([UInt8]) -> UInt64
+
+    private let digest: UInt64
     /// The number of bytes of the plain URL that the proof covers.
     private let length: Int
 
-    /// Creates the proof for everything that begins with `covered`, a text of the form
-    /// `scheme/authority/path?query`.
-    init(_ covered: String, _ proof: (String) -> String) {
-        let plain = Self.plain(covered[...])
-        digest = Substring(proof(plain))
-        length = plain.utf8.count
+    /// Creates the proof for everything that begins with `authority` and `covered`, a text of the
+    /// form `scheme/authority/path?query`.
+    init(_ authority: [UInt8], _ covered: some Collection<UInt8>, _ digest: Digest) {
+        var url: [UInt8] = []
+        url.reserveCapacity(authority.count + covered.count)
+        url += authority
+        url += covered
+        let plain = Self.plain(url)
+        (self.digest, length) = (digest(plain), plain.count)
     }
 
-    /// The proof as a segment of a path.
-    var text: String { "\(digest)-\(length)" }
+    /// Appends the proof as a segment of a path: 16 hexadecimal digits, a minus and the length.
+    func append(to path: inout [UInt8]) {
+        for shift in stride(from: UInt64(60), through: 0, by: -4) {
+            let digit = UInt8(truncatingIfNeeded: digest >> shift) & 0xF
+            path.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + (digit - 10))
+        }
+        path.append(UInt8(ascii: "-"))
+        path += String(length).utf8
+    }
 
     /// Splits a path into a proof and the text behind it, or returns nil for another path.
     static func split(_ path: Substring) -> (proof: ChildProof, rest: Substring)? {
-        guard let slash = path.firstIndex(of: "/"), let dash = path[..<slash].lastIndex(of: "-") else { return nil }
-        let digits = path[path.index(after: dash)..<slash]
-        guard let length = Int(digits), length > 0, String(length) == digits else { return nil }
-        return (ChildProof(path[..<dash], length), path[path.index(after: slash)...])
+        guard let slash = path.firstIndex(of: "/"), let dash = path[..<slash].lastIndex(of: "-"),
+            let digest = UInt64(path[..<dash], radix: 16), let length = Int(path[path.index(after: dash)..<slash]), length > 0
+        else { return nil }
+        var text: [UInt8] = []
+        let proof = ChildProof(digest, length)
+        proof.append(to: &text)
+        // Numbers have other texts, too.
+        return text.elementsEqual(path[..<slash].utf8) ? (proof, path[path.index(after: slash)...]) : nil
     }
 
-    private init(_ digest: Substring, _ length: Int) { (self.digest, self.length) = (digest, length) }
+    private init(_ digest: UInt64, _ length: Int) { (self.digest, self.length) = (digest, length) }
 
     /// Whether the proof is valid for the URL in `rest`.
-    func covers(_ rest: Substring, _ proof: (String) -> String) -> Bool {
-        let plain = Self.plain(rest)
-        guard let covered = covered(of: plain), constantTimeEqual(digest, proof(String(covered))) else { return false }
+    func covers(_ rest: Substring, _ digest: Digest) -> Bool {
+        let plain = Self.plain(Array(rest.utf8))
+        guard let covered = covered(of: plain), self == ChildProof(digest(Array(covered)), length) else { return false }
         let more = plain[covered.endIndex...]
         if more.isEmpty { return true }
         // Players add parameters, such as delivery directives, to the URL of a resource.
-        guard covered.last == "/" else { return more.first == (covered.contains("?") ? "&" : "?") }
+        guard covered.last == UInt8(ascii: "/") else {
+            return more.first == (covered.contains(UInt8(ascii: "?")) ? UInt8(ascii: "&") : UInt8(ascii: "?"))
+        }
         return !Self.mayLeaveDirectory(more)
     }
 
     /// Whether the proof is for a directory that the URL in `rest` lies in.
-    func coversDirectory(of rest: Substring) -> Bool { covered(of: Self.plain(rest))?.last == "/" }
+    func coversDirectory(of rest: Substring) -> Bool { covered(of: Self.plain(Array(rest.utf8)))?.last == UInt8(ascii: "/") }
 
-    private func covered(of plain: String) -> Substring? {
-        guard length <= plain.utf8.count else { return nil }
-        return plain[..<plain.utf8.index(plain.startIndex, offsetBy: length)]
-    }
+    private func covered(of plain: [UInt8]) -> ArraySlice<UInt8>? { length <= plain.count ? plain[..<length] : nil }
 
     /// Whether a segment begins with a dot, also where the origin reads an escaped delimiter as
-    /// one.
-    private static func mayLeaveDirectory(_ path: Substring) -> Bool {
-        let path = "/" + path.prefix { $0 != "?" }
+    /// one. Each byte is a character here: in UTF-8, a mark that joins the next character would
+    /// hide a slash.
+    private static func mayLeaveDirectory(_ path: ArraySlice<UInt8>) -> Bool {
+        let characters = path.lazy.prefix { $0 != UInt8(ascii: "?") }.map { Character(Unicode.Scalar($0)) }
+        let path = "/" + String(characters)
         return path.replacing("%2F", with: "/").replacing("%5C", with: "/").contains("/.")
     }
 
-    /// Returns a URL in ASCII in which the delimiters alone stay escaped. Other bytes have the
-    /// character of the same number.
-    private static func plain(_ url: Substring) -> String {
-        var copy = url
-        let isPlain = copy.withUTF8 { $0.allSatisfy { $0 < 0x80 && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "\\") } }
-        if isPlain { return String(url) }
-        var result = String.UnicodeScalarView()
-        var rest = url.utf8[...]
+    /// Returns the bytes of a URL in which the delimiters alone are escaped.
+    private static func plain(_ url: [UInt8]) -> [UInt8] {
+        let percent = UInt8(ascii: "%"), backslash = UInt8(ascii: "\\")
+        guard url.withUnsafeBytes({ $0.firstIndex(of: percent, backslash, backslash, from: 0) }) != nil else { return url }
+        var result: [UInt8] = []
+        var rest = url[...]
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "\\") {
-                result.append(contentsOf: "%5C".unicodeScalars)
-            } else if byte == UInt8(ascii: "%"), let high = rest.first?.hexValue, let low = rest.dropFirst().first?.hexValue {
-                let value = high << 4 | low
-                rest = rest.dropFirst(2)
-                let isDelimiter = ["/", "?", "#", "%", "&", "\\"].contains(Unicode.Scalar(value))
-                let text = isDelimiter ? [value].percentEncoded { _ in true } : String(Unicode.Scalar(value))
-                result.append(contentsOf: text.unicodeScalars)
-            } else {
-                result.append(Unicode.Scalar(byte))
+            guard byte != backslash else {
+                result += "%5C".utf8
+                continue
             }
+            guard byte == percent, let high = rest.first?.hexValue, let low = rest.dropFirst().first?.hexValue else {
+                result.append(byte)
+                continue
+            }
+            let value = high << 4 | low
+            rest = rest.dropFirst(2)
+            let isDelimiter = ["/", "?", "#", "%", "&", "\\"].contains(Unicode.Scalar(value))
+            result += isDelimiter ? Array([value].percentEncoded { _ in true }.utf8) : [value]
         }
-        return String(result)
+        return result
     }
 }

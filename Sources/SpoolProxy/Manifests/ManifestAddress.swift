@@ -8,10 +8,12 @@ final class ManifestAddress {
     private let rules: ProxyTargetRules
     private let prefix: String
     private let isPathForm: Bool
+    private let isAbsolute: Bool
     private let home: URIReference.Origin?
     private let place: String
+    private let url: String
     private let mayLead: (URIReference.Origin) -> Bool
-    private let proof: (String) -> String
+    private let proof: ChildProof.Digest
     /// The URLs of the references so far.
     private(set) var children: ManifestChildren
     /// The last origin to which the manifest may lead.
@@ -26,8 +28,8 @@ final class ManifestAddress {
         case byText
         /// All paths begin with the same bytes.
         case common([UInt8])
-        /// Each path begins with a proof of its own, before `scheme/authority`.
-        case proved(authority: String)
+        /// Each path begins with `beginning` and a proof of its own, before `scheme/authority`.
+        case proved(beginning: [UInt8], authority: [UInt8])
     }
 
     /// Creates the URLs of one manifest.
@@ -36,6 +38,8 @@ final class ManifestAddress {
     ///   - prefix: The beginning of every path at this proxy.
     ///   - isPathForm: Whether the client has the manifest by its path form, so that relative
     ///     references lead through the proxy by themselves.
+    ///   - isAbsolute: Whether the URLs name the proxy. Players take a path from the root in a plain
+    ///     list for that of a file.
     ///   - home: The origin of the manifest, whose resources get the client's credentials, or nil
     ///     when the manifest itself is one of another origin.
     ///   - place: Scheme, host and port by which the client reaches the proxy.
@@ -43,14 +47,16 @@ final class ManifestAddress {
     ///   - mayLead: Returns whether the manifest may lead this proxy to an origin.
     ///   - proof: Returns the proof for the beginning of URLs of another origin than the fixed one.
     init(
-        rules: ProxyTargetRules, prefix: String, isPathForm: Bool, home: URIReference.Origin?, place: String, url: String,
-        mayLead: @escaping (URIReference.Origin) -> Bool, proof: @escaping (String) -> String
+        rules: ProxyTargetRules, prefix: String, isPathForm: Bool, isAbsolute: Bool, home: URIReference.Origin?, place: String,
+        url: String,
+        mayLead: @escaping (URIReference.Origin) -> Bool, proof: @escaping ChildProof.Digest
     ) {
         self.rules = rules
         self.prefix = prefix
-        self.isPathForm = isPathForm
+        (self.isPathForm, self.isAbsolute) = (isPathForm, isAbsolute)
         self.home = home
         self.place = place
+        self.url = url
         self.mayLead = mayLead
         self.proof = proof
         children = ManifestChildren(of: url)
@@ -68,56 +74,66 @@ final class ManifestAddress {
             // Without a scheme, the player would take the proxy's own.
             return text.utf8.starts(with: "//".utf8) ? url : nil
         }
-        if reference.role == .interstitialAsset { return "\(place)\(path)" }
+        if reference.role == .interstitialAsset { return path }
         return isPathForm && leads(reference, to: path) ? nil : path
+    }
+
+    /// The directory of the manifest at this proxy, as an absolute URL: some players append relative
+    /// references to it as text. Nil for a manifest that the proxy does not serve.
+    var directory: String? {
+        path(of: url).flatMap { path in
+            let path = path.prefix { $0 != "?" && $0 != "#" }
+            return path.lastIndex(of: "/").map { "\(isAbsolute ? "" : place)\(path[...$0])" }
+        }
     }
 
     private func path(of url: String, _ role: ManifestReference.Role = .playlist) -> String? {
         guard let reference = try? URIReference(lenient: url), let url = try? MediaURL(reference) else { return nil }
         guard url.origin == lastAllowed || mayLead(url.origin) else { return nil }
         lastAllowed = url.origin
-        let scope = scope(of: role, isTemplate: url.text.utf8.contains(.dollar))
+        let scope: ChildScope = role.namesFurther || url.text.utf8.contains(.dollar) ? .directory : .resource
         return rules.childPath(of: url, fragment: reference.fragment, prefix: prefix, home: home, scope: scope, proof: proof)
+            .map { isAbsolute || role == .interstitialAsset ? place + $0 : $0 }
     }
 
-    /// Returns the change to a reference in the usual form: a relative one that leads through the
-    /// proxy by itself, or an absolute one. A long playlist has thousands, all of one origin.
+    /// Returns the change to a verbatim reference in the usual form: a relative one that leads through
+    /// the proxy by itself, or an absolute one. A long playlist has thousands, most of one directory.
     func change(to text: UnsafeRawBufferPointer, _ role: ManifestReference.Role) -> VerbatimChange {
         guard role != .interstitialAsset else { return .byText }
+        if children.insertNeighbour(text) { return children.lastIsRelative ? .none : absoluteChange(to: text, role) }
         let isSame = !lastOrigin.origin.isEmpty && lastOrigin.origin.withUnsafeBytes { text.begins(with: $0, at: 0) }
         guard let length = isSame ? lastOrigin.origin.count : text.lengthOfUsualOrigin, text.isUsualPath(from: length) else {
-            guard isPathForm, text.isPlainlyRelative, text.firstIndex(outside: 0x21...0x7E, from: 0) == nil else { return .byText }
+            guard isPathForm, text.isPlainlyRelative else { return .byText }
             children.insert(text, isRelative: true)
             return .none
         }
+        children.insert(text, isRelative: false)
         if !isSame {
             let origin = text[..<length]
             lastOrigin = (Array(origin), place(ofOrigin: String(decoding: origin, as: UTF8.self)))
         }
-        let place: [UInt8]
+        return absoluteChange(to: text, role)
+    }
+
+    /// Returns the change to a reference that begins with `lastOrigin`.
+    private func absoluteChange(to text: UnsafeRawBufferPointer, _ role: ManifestReference.Role) -> VerbatimChange {
+        let length = lastOrigin.origin.count
         switch lastOrigin.place {
-        case .common(let beginning): place = beginning
-        case .proved(let authority):
-            let target = UnsafeRawBufferPointer(rebasing: text[(length - 1)...])
-            // The proof does not cover a fragment, which the player keeps for itself.
-            guard !target.contains(.hash) else { return .byText }
-            let scope = scope(of: role, isTemplate: target.contains(.dollar))
-            place = Array(
-                rules.provedPlace(of: authority, scope.covered(of: String(decoding: target, as: UTF8.self)), prefix: prefix, proof).utf8)
         case .byText: return .byText
+        case .common(let beginning): return .beginning(length: length, text: beginning)
+        case .proved(let beginning, let authority):
+            let target = UnsafeRawBufferPointer(rebasing: text[(length - 1)...])
+            // The proof of a directory, and that of a template, is made from the text.
+            guard !isAbsolute, !role.namesFurther, target.firstIndex(of: .dollar, from: 0) == nil else { return .byText }
+            return .beginning(length: length, text: ProxyTargetRules.provedPlace(beginning, authority, target, proof))
         }
-        children.insert(text, isRelative: false)
-        return .beginning(length: length, text: place)
     }
 
     /// Returns the place of the URLs of the origin that `url` consists of.
     private func place(ofOrigin url: String) -> Place {
         guard let path = path(of: url), let parsed = try? MediaURL(url) else { return .byText }
-        return rules.provesEachURL(of: parsed.origin) ? .proved(authority: ProxiedPath.authority(of: parsed)) : .common(Array(path.utf8))
-    }
-
-    private func scope(of role: ManifestReference.Role, isTemplate: Bool) -> ChildScope {
-        role.namesFurther || isTemplate ? .directory : .resource
+        guard rules.provesEachURL(of: parsed.origin) else { return .common(Array(path.utf8)) }
+        return .proved(beginning: ProxyTargetRules.childBeginning(prefix), authority: Array(ProxiedPath.authority(of: parsed).utf8))
     }
 
     /// Whether a client that resolves the reference as it is comes to `path`.
@@ -137,16 +153,15 @@ extension UnsafeRawBufferPointer {
         return end < count && self[end] == .slash ? end + 1 : nil
     }
 
-    /// Whether the text from `start` on is visible ASCII, no segment begins with a dot, and the
-    /// first one is not empty.
+    /// Whether no segment from `start` on begins with a dot, and the first one is not empty.
     ///
     /// - Precondition: `start` is behind a slash.
     fileprivate func isUsualPath(from start: Int) -> Bool {
         if start < count, self[start] == .slash || self[start] == .backslash { return false }
         var next = start
-        while let index = firstIndex(outside: 0x21...0x7E, orOf: .dot, from: next) {
-            if self[index] != .dot || self[index - 1] == .slash { return false }
-            next = index + 1
+        while let dot = firstIndex(of: .dot, from: next) {
+            if self[dot - 1] == .slash { return false }
+            next = dot + 1
         }
         return true
     }
@@ -213,7 +228,7 @@ extension ProxyTargetRules {
     /// - Returns: The path, or nil for a resource that the proxy does not serve.
     func childPath(
         of url: MediaURL, fragment: Substring? = nil, prefix: String, home: URIReference.Origin?, scope: ChildScope = .directory,
-        proof: (String) -> String
+        proof: ChildProof.Digest
     ) -> String? {
         guard mayAsk(url.origin) else { return nil }
         let rest = url.target + (fragment.map { "#\($0)" } ?? "")
@@ -221,14 +236,28 @@ extension ProxyTargetRules {
         let authority = ProxiedPath.authority(of: url)
         guard fixedOrigin != nil else { return "\(prefix)\(url.origin == home ? "" : Self.childPath)\(authority)\(rest)" }
         let covered = provesEachURL(of: url.origin) ? scope.covered(of: url.target) : "/"
-        return provedPlace(of: authority, covered, prefix: prefix, proof) + rest.dropFirst()
+        let place = Self.provedPlace(Self.childBeginning(prefix), Array(authority.utf8), covered.utf8, proof)
+        return String(decoding: place, as: UTF8.self) + rest.dropFirst()
     }
 
-    /// Returns the beginning of a path with a proof, up to the slash behind the authority.
+    /// The beginning of the paths of resources that a manifest names.
+    static func childBeginning(_ prefix: String) -> [UInt8] { Array("\(prefix)\(childPath)".utf8) }
+
+    /// Returns `beginning` with a proof and the authority, up to the slash behind it.
     ///
     /// - Parameter covered: The beginning of the URL's path and query that the proof covers.
-    func provedPlace(of authority: String, _ covered: Substring, prefix: String, _ proof: (String) -> String) -> String {
-        "\(prefix)\(Self.childPath)\(ChildProof(authority + covered, proof).text)/\(authority)/"
+    static func provedPlace(
+        _ beginning: [UInt8], _ authority: [UInt8], _ covered: some Collection<UInt8>, _ proof: ChildProof.Digest
+    ) -> [UInt8] {
+        var place: [UInt8] = []
+        // A proof has at most 36 bytes.
+        place.reserveCapacity(beginning.count + authority.count + 40)
+        place += beginning
+        ChildProof(authority, covered, proof).append(to: &place)
+        place.append(.slash)
+        place += authority
+        place.append(.slash)
+        return place
     }
 
     /// Returns the meaning of a path below `ProxiedPath.childPrefix`: `scheme/authority/path`,
@@ -236,7 +265,7 @@ extension ProxyTargetRules {
     ///
     /// With a fixed origin, only resources that a manifest named are served. The gateway would be
     /// an open proxy otherwise.
-    func foreign(_ path: Substring, isFromNetwork: Bool, proof: (String) -> String) -> ProxyTarget {
+    func foreign(_ path: Substring, isFromNetwork: Bool, proof: ChildProof.Digest) -> ProxyTarget {
         guard fixedOrigin != nil else { return withinReach(place(path), isFromNetwork: isFromNetwork) }
         guard let child = ChildProof.split(path), child.proof.covers(child.rest, proof) else {
             return .refused(.init(status: 403, explanation: "no manifest of this site names this resource"))
@@ -246,7 +275,7 @@ extension ProxyTargetRules {
 
     /// Whether `path` is the path of a manifest at the proxy, below which its relative references
     /// lead through the proxy.
-    func isPathForm(_ path: String, of url: MediaURL, prefix: String, home: URIReference.Origin?, proof: (String) -> String) -> Bool {
+    func isPathForm(_ path: String, of url: MediaURL, prefix: String, home: URIReference.Origin?, proof: ChildProof.Digest) -> Bool {
         guard let own = childPath(of: url, prefix: prefix, home: home, proof: proof) else { return false }
         if own == path { return true }
         // The path of a relative reference has the proof of the manifest that names it.

@@ -15,13 +15,16 @@ struct ManifestChildren {
     /// directory of the one before.
     private var last: (directory: [UInt8], isRelative: Bool, hash: UInt64)
 
+    /// Whether the last directory is relative to the manifest's.
+    var lastIsRelative: Bool { last.isRelative }
+
     /// Creates a set without URLs.
     ///
     /// - Parameter url: The URL of the manifest.
     init(of url: String) {
         let bytes = Array(url.utf8)
         base = bytes.withUnsafeBytes { Array($0[$0.split.directory]) }
-        last = ([], true, base.withUnsafeBytes(URLHash.hash))
+        last = ([], true, base.withUnsafeBytes(ByteHash.hash))
     }
 
     /// Adds an absolute URL.
@@ -30,18 +33,23 @@ struct ManifestChildren {
     /// Adds a URL that needs no normalising: an absolute one, or a path below the manifest's
     /// directory.
     mutating func insert(_ text: UnsafeRawBufferPointer, isRelative: Bool) {
-        if let name = nameInLast(text, isRelative: isRelative) { return insert(URLHash(directory: last.hash, name: name)) }
+        if isRelative == last.isRelative, let name = text.name(in: last.directory) {
+            return insert(URLHash(directory: last.hash, name: UnsafeRawBufferPointer(rebasing: text[name])))
+        }
         let (directory, name) = text.split
         let whole = (isRelative ? base : []) + text[directory]
-        last = (Array(text[directory]), isRelative, whole.withUnsafeBytes(URLHash.hash))
+        last = (Array(text[directory]), isRelative, whole.withUnsafeBytes(ByteHash.hash))
         insert(URLHash(directory: last.hash, name: UnsafeRawBufferPointer(rebasing: text[name])))
     }
 
-    /// The part of a text behind the last directory, if the text is in that directory.
-    private func nameInLast(_ text: UnsafeRawBufferPointer, isRelative: Bool) -> UnsafeRawBufferPointer? {
-        guard isRelative == last.isRelative, last.directory.withUnsafeBytes({ text.begins(with: $0, at: 0) }) else { return nil }
-        let rest = UnsafeRawBufferPointer(rebasing: text[last.directory.count...]), (directory, name) = rest.split
-        return directory.isEmpty ? UnsafeRawBufferPointer(rebasing: rest[name]) : nil
+    /// Adds a URL that has the directory of the last one, and a name that leads nowhere else.
+    ///
+    /// - Returns: False for other URLs, which are not added.
+    mutating func insertNeighbour(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard !last.directory.isEmpty, let name = text.name(in: last.directory) else { return false }
+        if !name.isEmpty, [".", "%", "\\"].contains(Unicode.Scalar(text[name.lowerBound])) { return false }
+        insert(URLHash(directory: last.hash, name: UnsafeRawBufferPointer(rebasing: text[name])))
+        return true
     }
 
     private mutating func insert(_ url: URLHash) {

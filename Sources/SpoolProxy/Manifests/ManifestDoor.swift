@@ -47,7 +47,7 @@ final class ManifestDoor: Sendable {
     let cache: MediaCache
     let lanes: ManifestLanes
     private let room: ManifestRoom
-    private let names: Pseudonyms
+    private let proofs: SipHash
     private let trust: ReferenceTrust
     private let memory: Locked<Memory>
     private let liveCount = SharedNumber(0)
@@ -102,13 +102,13 @@ final class ManifestDoor: Sendable {
         lanes = ManifestLanes(cache.environment.manifestLanes)
         self.rules = rules
         self.prefix = prefix
-        self.names = names
+        proofs = SipHash(key: names.proofKey)
         trust = ReferenceTrust(privateNames: cache.configuration.security.privateNames, reaches: [rules.reach])
         self.wallNow = wallNow
     }
 
     /// Returns the proof for the beginning of URLs of another origin than the fixed one.
-    func proof(_ beginning: String) -> String { names.proof(for: beginning) }
+    func proof(_ beginning: [UInt8]) -> UInt64 { proofs.of(beginning) }
 
     /// Returns the path at this proxy of a URL that a manifest names, or nil for a resource that
     /// the proxy does not serve.
@@ -322,7 +322,7 @@ final class ManifestDoor: Sendable {
     /// - Returns: False if more than `limit` URLs had to be parsed. Nothing was passed then.
     private func note(_ contents: ManifestContents, of key: ResourceKey, parsing limit: Int) -> Bool {
         guard contents.kind == .hlsMultivariant || contents.kind == .hlsMedia else { return true }
-        let roles: Set<ManifestReference.Role> = contents.kind == .hlsMedia ? [.segment, .part, .map, .key] : [.playlist]
+        let roles: [ManifestReference.Role] = contents.kind == .hlsMedia ? [.segment, .part, .map, .key] : [.playlist]
         guard let keys = contents.references.keys(roles, cache.configuration.freshness.keyPolicy, parsing: limit) else { return false }
         if contents.kind == .hlsMedia {
             cache.room.listed(keys, in: key, isLive: contents.lifetime != .byHTTP)
@@ -338,6 +338,28 @@ final class ManifestDoor: Sendable {
 
     private func failure(of cause: ManifestMemo.Cause, _ error: ParseError) -> CacheError {
         CacheError(.originMalformed, "can't rewrite the manifest \(cause.key): \(error)", key: cause.key, cause: error)
+    }
+
+    /// Begins to find out which renditions of a manifest play without the network. The result is the
+    /// manifest for the player.
+    ///
+    /// A player that chooses another variant would stop at its first missing segment. While nothing is
+    /// complete, the manifest stays as it is: the network may be back soon.
+    ///
+    /// - Parameter wake: Called, on any thread, when there is a result.
+    func offer(_ entry: ManifestMemo.Entry, wake: @escaping @Sendable () -> Void) -> ManifestWork {
+        let work = ManifestWork()
+        work.onEnd(wake)
+        cache.presentations.inventory(of: entry.cause.key) { [self] found in
+            lanes.post(for: entry.claim?.client) { [self] in
+                do throws(CacheError) {
+                    // Without an answer of the store, the manifest stays as it is.
+                    guard case .success(let inventory?) = found else { return work.end(.rewritten(entry)) }
+                    work.end(.rewritten(try reduce(inventory, entry) ?? entry))
+                } catch { work.end(.failed(error)) }
+            }
+        }
+        return work
     }
 
     /// Returns a manifest that offers only the renditions that play without the network, or nil
@@ -379,8 +401,21 @@ final class ManifestDoor: Sendable {
     ) throws(ParseError) -> ManifestMemo.Entry {
         let origin = Self.parsed(cause.url)?.origin
         let address = ManifestAddress(
-            rules: rules, prefix: prefix, isPathForm: cause.isPathForm, home: cause.home, place: cause.place, url: cause.url,
-            mayLead: { [self] in mayLead(cause.key, from: origin, to: $0) }, proof: proof)
+            rules: rules, prefix: prefix, isPathForm: cause.isPathForm,
+            isAbsolute: contents.kind == .hlsMedia && !HLSPlaylist.mentions(["#EXT-X-"], bytes), home: cause.home, place: cause.place,
+            url: cause.url, mayLead: { [self] in mayLead(cause.key, from: origin, to: $0) }, proof: proof)
+        var contents = contents
+        // Players read the query of the playlist's URL, or add to it to block a reload.
+        var usesItsAddress =
+            contents.kind.isHLS ? HLSPlaylist.mentions(["QUERYPARAM", "CAN-BLOCK-RELOAD"], bytes) : contents.base == .address
+        if !cause.isPathForm, case .insertable(let offsets, let prefix) = contents.base {
+            if let text = address.directory.flatMap(ManifestReference.Syntax.xml.written) {
+                let element = "<\(prefix)BaseURL>".utf8 + text + "</\(prefix)BaseURL>".utf8
+                for offset in offsets { contents.edits.replace(offset..<offset, with: element) }
+            } else {
+                usesItsAddress = true
+            }
+        }
         let body = try reader.rewritten(bytes, contents, verbatim: address.change, replacement: address.replacement)
         let check = body.withUnsafeBytes { CRC32C.of($0) }
         let tag = "\"spool-\(String(cause.generation.rawValue, radix: 36))-\(String(check, radix: 36))-\(body.count)\""
@@ -388,7 +423,7 @@ final class ManifestDoor: Sendable {
             cause: cause, body: body, tag: tag, kind: contents.kind, lifetime: contents.lifetime,
             mediaSequence: contents.mediaSequence, variables: contents.variables, children: address.children,
             playlists: contents.variables.isEmpty ? [] : contents.references.firstPlaylists(ImportedVariables.childrenOfParent),
-            needsPathForm: !cause.isPathForm && (!contents.kind.isHLS || HLSPlaylist.usesItsQuery(bytes)))
+            needsPathForm: !cause.isPathForm && usesItsAddress)
     }
 }
 

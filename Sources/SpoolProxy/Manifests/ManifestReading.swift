@@ -53,7 +53,7 @@ final class ManifestReading {
     private var generation: GenerationID?
     private var restarts = 0
     /// The look for parts that play without the network, once it was necessary.
-    private var offline: OfflineOffer?
+    private var offline: ManifestWork?
     /// Whether the client does not want the origin to be asked.
     private var isOnlyStored = false
     /// The moment from which a confirmation by the origin counts for this answer.
@@ -84,7 +84,7 @@ final class ManifestReading {
         options.part = door.part(URLHash(url))
         if let edge = door.edge(of: url) {
             options.isHeldBack = edge.isAnnounced
-            // A stored failure must not hide a part that exists by now.
+            // The part may have grown.
             if options.request == CacheControl("") { options.request = CacheControl("max-age=\(edge.targetSeconds)") }
         }
         guard isExpected || directives.isMomentary, options.mode == .automatic else { return }
@@ -152,11 +152,8 @@ final class ManifestReading {
 
     /// Goes on with the work on `version`, whose text is whole.
     func resume(_ reader: SessionReader, _ version: Representation) -> Step {
-        if let offline {
-            do throws(CacheError) { return try offline.entry.map { .manifest($0) } ?? .wait } catch { return .failed(error) }
-        }
-        guard let work, let result = work.work.result else { return .wait }
-        return finish(result, work.text, reader, version)
+        guard let result = (offline ?? work?.work)?.result else { return .wait }
+        return finish(result, work?.text, reader, version)
     }
 
     /// Answers with the result of the work.
@@ -166,7 +163,7 @@ final class ManifestReading {
         _ result: ManifestMemo.Result, _ text: WholeText?, _ reader: SessionReader, _ representation: Representation
     ) -> Step {
         switch result {
-        case .rewritten(let entry): finish(entry, reader, representation)
+        case .rewritten(let entry): offline == nil ? finish(entry, reader, representation) : .manifest(entry)
         case .failed(let error): .failed(error)
         case .beyondLimit(let limit, mayLeadAway: true) where door.rules.fixedOrigin != nil: failed(beyond: limit)
         case .unchanged where suspicion(representation) == .named, .beyondLimit: inPathForm ?? asItCame(text)
@@ -202,7 +199,7 @@ final class ManifestReading {
         if !isConfirmed, !isLastRead, isStale(note) { return again() }
         if entry.needsPathForm, let step = inPathForm { return step }
         guard isUnconfirmed(representation), [.hlsMultivariant, .mpd].contains(entry.kind) else { return .manifest(entry) }
-        offline = OfflineOffer(of: entry, in: door, wake: wake)
+        offline = door.offer(entry, wake: wake)
         return .wait
     }
 
@@ -297,9 +294,7 @@ final class ManifestReading {
         // Bytes that are not in memory are read as a whole. They are few, or a manifest by their
         // name.
         case .file(let file, let range):
-            let head = [UInt8](unsafeUninitializedCapacity: Self.headBytes) { memory, count in
-                count = file.readResident(into: UnsafeMutableRawBufferPointer(memory), at: range.lowerBound)
-            }
+            let head = file.residentBytes(at: range.lowerBound, limit: Self.headBytes)
             return head.count < Self.headBytes || mayBegin(head, representation)
         case .memory(let bytes): return bytes.withBytes { $0.count < Self.headBytes || mayBegin($0, representation) }
         }

@@ -9,31 +9,36 @@ extension ManifestReferences {
     /// keys consist of the key of the directory and the name. A `KeyPolicy` with rules gets each URL.
     ///
     /// - Returns: The keys, or nil if more than `limit` URLs had to be parsed.
-    package func keys(_ roles: Set<ManifestReference.Role>, _ policy: KeyPolicy, parsing limit: Int = .max) -> PartKeys? {
-        var keys = PartKeys(), parsed = 0, last: (directory: [UInt8], key: [UInt8])?
+    package func keys(_ roles: [ManifestReference.Role], _ policy: KeyPolicy, parsing limit: Int = .max) -> PartKeys? {
+        var keys = PartKeys(), parsed = 0, isFull = false
+        // The directory of the last part as it was written, and its key. It is empty before the first.
+        var directory: [UInt8] = [], key: [UInt8] = []
         let isPlain = policy == KeyPolicy()
-        for index in indices.lazy.filter({ roles.contains(role(at: $0)) }).prefix(PartKeys.limit) {
-            let isAdded = withVerbatim(at: index) { text, base -> Bool? in
-                let (directory, name) = text.split
-                guard isPlain, text.isPlainName(name) else { return nil }
-                let written = UnsafeRawBufferPointer(rebasing: text[directory])
-                let isLast = last.map { last in
-                    last.directory.count == written.count && last.directory.withUnsafeBytes { written.begins(with: $0, at: 0) }
-                }
-                if isLast != true {
+        keys.reserve(parts: count)
+        forEach(
+            verbatim: { text, role, index in
+                guard roles.contains(role) else { return true }
+                let nameInLast = key.isEmpty ? nil : text.name(in: directory), name = nameInLast ?? text.split.name
+                guard isPlain, text.isPlainName(name) else { return false }
+                if nameInLast == nil {
                     // The name of a part that is in the directory stands for every one.
                     parsed += 1
-                    let name = String(decoding: written, as: UTF8.self) + "a"
-                    guard let url = base.resolved(name), let key = Self.key(of: url, policy) else { return nil }
-                    last = (Array(written), Array(key.string.utf8.dropLast()))
+                    let beginning = text[..<name.lowerBound]
+                    guard parsed <= limit, let url = base(at: index).resolved(String(decoding: beginning, as: UTF8.self) + "a"),
+                        let example = Self.key(of: url, policy)
+                    else { return false }
+                    (directory, key) = (Array(beginning), Array(example.string.utf8.dropLast()))
                 }
-                return keys.append(last?.key ?? [], UnsafeRawBufferPointer(rebasing: text[name]))
-            }
-            if isAdded == nil { parsed += 1 }
-            guard parsed <= limit else { return nil }
-            guard isAdded ?? self[index].url.flatMap({ Self.key(of: $0, policy) }).map({ keys.append($0.string) }) ?? true else { break }
-        }
-        return keys
+                isFull = !keys.append(key, UnsafeRawBufferPointer(rebasing: text[name]))
+                return !isFull
+            },
+            other: { reference in
+                guard roles.contains(reference.role) else { return true }
+                parsed += 1
+                guard !isFull, parsed <= limit else { return false }
+                return reference.url.flatMap { Self.key(of: $0, policy) }.map { keys.append($0.string) } ?? true
+            })
+        return parsed <= limit || isFull ? keys : nil
     }
 
     private static func key(of url: String, _ policy: KeyPolicy) -> ResourceKey? {
@@ -42,12 +47,11 @@ extension ManifestReferences {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether a name behind a directory is the same in a URL and in its key: visible ASCII that is
-    /// no host, no dot segment and, without directory, no scheme.
+    /// Whether a name of visible ASCII behind a directory is the same in a URL and in its key: no
+    /// host, no dot segment and, without directory, no scheme.
     fileprivate func isPlainName(_ name: Range<Int>) -> Bool {
         if name.lowerBound > 1, self[name.lowerBound - 2] == UInt8(ascii: "/") { return false }
         guard let first = self[name].first, ![".", "?", "\\"].contains(Unicode.Scalar(first)) else { return false }
-        let name = UnsafeRawBufferPointer(rebasing: self[name])
-        return name.firstIndex(outside: 0x21...0x7E, orOf: UInt8(ascii: ":"), from: 0) == nil
+        return name.lowerBound > 0 || UnsafeRawBufferPointer(rebasing: self[name]).firstIndex(of: UInt8(ascii: ":"), from: 0) == nil
     }
 }

@@ -36,7 +36,7 @@ struct ManifestResponse {
         .contentEncoding, .contentMD5, .digest, .contentDigest, .reprDigest, .acceptRanges,
     ]
 
-    /// Returns the response.
+    /// Returns the response, whose request demands no other version.
     ///
     /// - Parameters:
     ///   - fields: The fields of every response with this representation.

@@ -1,3 +1,4 @@
+import SpoolCore
 import SpoolSystem
 
 /// The work on one version of a manifest, and those who wait for its result. Safe to use from any
@@ -31,8 +32,7 @@ final class ManifestWork: Sendable {
     func end(_ result: ManifestMemo.Result) {
         let waiting = state.withLock { state in
             state.result = result
-            defer { state.waiting = [] }
-            return state.waiting
+            return exchange(&state.waiting, with: [])
         }
         for wake in waiting { wake() }
     }

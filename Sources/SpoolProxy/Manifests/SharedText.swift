@@ -112,9 +112,7 @@ final class SharedText: Sendable {
     ///
     /// - Returns: The number of bytes that were added at once.
     private func add(_ range: ByteRange, of file: any StoredBytes, _ lane: any Mailbox, _ wake: @escaping @Sendable () -> Void) -> Int {
-        let resident = [UInt8](unsafeUninitializedCapacity: Int(range.count)) { memory, count in
-            count = file.readResident(into: UnsafeMutableRawBufferPointer(memory), at: range.lowerBound)
-        }
+        let resident = file.residentBytes(at: range.lowerBound, limit: Int(range.count))
         let mustRead = state.withLock { state in
             state.add(resident, at: Int(range.lowerBound), limit: limit, isFromOrigin: false)
             guard resident.isEmpty, !state.isReading else { return false }
@@ -127,29 +125,21 @@ final class SharedText: Sendable {
 
     /// Reads stored bytes from the disk. On a lane.
     private func read(_ range: ByteRange, of file: any StoredBytes) {
-        var failure: StoreError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: Int(range.count)) { memory, count in
-            do throws(StoreError) {
-                count = try file.read(into: UnsafeMutableRawBufferPointer(memory), at: range.lowerBound)
-            } catch {
-                failure = error
-            }
-        }
+        let read = Result { () throws(StoreError) in try file.bytes(in: range) }
         let waiting = state.withLock { state in
-            state.add(bytes, at: Int(range.lowerBound), limit: limit, isFromOrigin: false)
-            if bytes.isEmpty { state.lost = (range, failure) }
+            switch read {
+            case .success(let bytes) where !bytes.isEmpty: state.add(bytes, at: Int(range.lowerBound), limit: limit, isFromOrigin: false)
+            case .success: state.lost = (range, nil)
+            case .failure(let error): state.lost = (range, error)
+            }
             state.isReading = false
-            defer { state.waiting = [] }
-            return state.waiting
+            return exchange(&state.waiting, with: [])
         }
         for wake in waiting { wake() }
     }
 
     private func takeLost() -> (range: ByteRange, error: StoreError?)? {
-        state.withLock { state in
-            defer { state.lost = nil }
-            return state.lost
-        }
+        state.withLock { $0.lost.take() }
     }
 
     private func end() -> WholeText {

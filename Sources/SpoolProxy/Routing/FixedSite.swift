@@ -54,7 +54,7 @@ package struct FixedSite: Sendable {
     ///   several clients may get it.
     package func fieldsForOrigin(_ request: RequestHead, from client: SocketAddress?) -> HTTPFields {
         let fields = request.fields
-        let dropped = Self.ofConnection.union(Self.listed(in: fields))
+        let dropped = Self.ofConnection.union(fields.names(listedIn: .connection))
         var result = HTTPFields(
             fields.lines.compactMap { field in
                 let name = field.name.asciiLowercased
@@ -74,7 +74,7 @@ package struct FixedSite: Sendable {
 
     /// Returns the fields of a response that are for its client, not for this connection.
     static func endToEnd(_ fields: HTTPFields) -> HTTPFields {
-        let dropped = ofConnection.union(listed(in: fields))
+        let dropped = ofConnection.union(fields.names(listedIn: .connection))
         return HTTPFields(fields.lines.filter { !dropped.contains($0.name.asciiLowercased) })
     }
 
@@ -86,11 +86,6 @@ package struct FixedSite: Sendable {
                 guard field.isNamed(.location) || field.isNamed(.contentLocation) else { return field }
                 return .init(name: field.name, value: pathHere(field.value) ?? field.value)
             })
-    }
-
-    private static func listed(in fields: HTTPFields) -> Set<String> {
-        let options = fields.values(of: .connection).flatMap { $0.split(separator: ",") }
-        return Set(options.map { String($0.filter { $0 != " " && $0 != "\t" }).asciiLowercased })
     }
 
     /// Returns the path of an origin's URL at this proxy, or nil for a URL of another site or a

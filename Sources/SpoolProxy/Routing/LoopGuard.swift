@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolOrigin
 import SpoolServer
 import SpoolSystem
 
@@ -50,6 +51,6 @@ struct LoopGuard: Sendable {
             return literal == local.unmapped || literal.isUnspecified
         }
         let isCalledSo = exchange.request.authority?.asciiLowercased == origin.authority
-        return isCalledSo || ownHosts.contains(origin.host) || (local.isLoopback && origin.host.isLoopbackHost)
+        return isCalledSo || ownHosts.contains(origin.host) || (local.isLoopback && Loopback.isHost(origin.host))
     }
 }

@@ -125,7 +125,12 @@ final class ProxyRouter: Handler {
         switch meaning.target {
         case .resource(let url, _) where isTunnelled && !meaning.isForProgram && !isForeign(url):
             if let site {
-                let fields = site.fieldsForOrigin(request, from: exchange.clientAddress)
+                var fields = site.fieldsForOrigin(request, from: exchange.clientAddress)
+                // The bound of the client on the servers behind each other (RFC 9110 §7.6.2).
+                if request.method == "OPTIONS", let left = request["Max-Forwards"].flatMap({ Int64($0) }) {
+                    guard left > 0 else { return exchange.respond(Response(200, fields: ["Allow": "GET, HEAD, OPTIONS"])) }
+                    fields["Max-Forwards"] = String(left - 1)
+                }
                 OriginTunnel(exchange, url: url, fields, rules: fieldRules, cache: cache).begin()
             }
         case .resource where request.method != "GET" && request.method != "HEAD":

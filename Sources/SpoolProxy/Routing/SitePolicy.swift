@@ -1,7 +1,7 @@
 import Spool
 import SpoolCore
+import SpoolOrigin
 import SpoolServer
-import SpoolSystem
 
 /// Decides which web sites may make a browser send requests to this proxy.
 ///
@@ -86,15 +86,7 @@ struct SitePolicy: Sendable {
     private func isAllowed(_ text: String, _ request: RequestHead) -> Bool {
         if text == "null" { return allowed.contains(text) }
         guard let reference = try? URIReference(text), let origin = reference.origin else { return false }
-        if allowed.contains(origin.description) || origin.host.isLoopbackHost { return true }
+        if allowed.contains(origin.description) || Loopback.isHost(origin.host) { return true }
         return [request.authority, request.publicAuthority].contains { $0?.asciiLowercased == origin.authority }
-    }
-}
-
-extension String {
-    /// Whether a URL's host means this machine: `localhost`, a name below it (RFC 6761 §6.3), or a
-    /// loopback address.
-    var isLoopbackHost: Bool {
-        self == "localhost" || hasSuffix(".localhost") || SocketAddress(literal: self, port: 0)?.isLoopback == true
     }
 }

@@ -41,10 +41,7 @@ package final class Strangers: Sendable {
     func sent(_ request: RequestHead) -> Bool {
         guard request.forwarding != nil else { return false }
         guard !isExpected else { return true }
-        let isFirst = hasTold.withLock { hasTold in
-            defer { hasTold = true }
-            return !hasTold
-        }
+        let isFirst = hasTold.withLock { !exchange(&$0, with: true) }
         if isFirst {
             cache.configuration.log?.log(.warning, Self.advice)
             pages?.note(Self.advice)

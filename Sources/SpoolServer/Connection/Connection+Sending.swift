@@ -361,7 +361,7 @@ extension Connection {
         closeSource()
         counted.end(in: server.census)
         guard sending.isAnswering else { return }
-        let record = server.ended(sending, end, from: socket.peerAddress)
+        let record = server.ended(&sending, end, from: socket.peerAddress)
         if sending.isUnsentLimited { socket.limitUnsent(to: 0) }
         let serial = sending.warmingSerial, exchange = sending.exchange
         sending = SendingState()

@@ -1,3 +1,4 @@
+import SpoolCore
 import SpoolSystem
 
 /// Carries the wake-ups of a connection's body sources from any thread to its loop. At most one job
@@ -22,10 +23,7 @@ final class Waker: @unchecked Sendable {
     /// Posts the action to the loop. May be called from any thread. A late or repeated call makes
     /// the connection ask its source once more and has no other effect.
     func wake() {
-        let isFirst = isPosted.withLock { isPosted in
-            defer { isPosted = true }
-            return !isPosted
-        }
+        let isFirst = isPosted.withLock { !exchange(&$0, with: true) }
         guard isFirst else { return }
         loop.post {
             // Cleared before the source is asked, so that a wake-up in between is not lost.

@@ -32,11 +32,12 @@ package final class Forwarding: Sendable {
         // A proxy that names its client in another field is not configured for this. Its requests
         // come from strangers without an address.
         let fields = head.fields
-        let clients = fields.values(of: .xForwardedFor).flatMap { $0.split(separator: ",") }.map(Self.trimmed)
+        let clients = fields.values(of: .xForwardedFor).flatMap { $0.split(separator: ",") }.map { String($0.withoutBlanks) }
         // A client that came past the outer proxies has fewer entries.
         client = clients.suffix(fronts.hops).first.flatMap(Self.address)
-        let last = { (name: HTTPFields.Name) in
-            fields.values(of: name).last.flatMap { $0.split(separator: ",").last }.map(Self.trimmed).flatMap { $0.isEmpty ? nil : $0 }
+        let last = { (name: HTTPFields.Name) -> String? in
+            let text = fields.values(of: name).last.flatMap { $0.split(separator: ",").last }?.withoutBlanks ?? ""
+            return text.isEmpty ? nil : String(text)
         }
         scheme = last(.xForwardedProto).flatMap { text in ["http", "https"].first { text.equalsIgnoringCase($0) } }
         authority = last(.xForwardedHost)
@@ -49,6 +50,4 @@ package final class Forwarding: Sendable {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         return SocketAddress(literal: String(text[..<colon]), port: 0)?.unmapped
     }
-
-    private static func trimmed(_ text: Substring) -> String { String(text.filter { $0 != " " && $0 != "\t" }) }
 }

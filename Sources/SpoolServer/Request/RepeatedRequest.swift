@@ -72,13 +72,16 @@ final class RepeatedRequest {
     }
 
     private static func number(_ input: UnsafeRawBufferPointer, _ position: inout Int) -> Int64? {
-        let start = position
+        let start = position, end = min(input.count, start + mostDigits)
         var number: Int64 = 0
-        while position < input.count, Grammar.isDigit(input[position]) {
-            guard position - start < mostDigits else { return nil }
-            number = number * 10 + Int64(input[position] - UInt8(ascii: "0"))
+        while position < end {
+            // The bytes of the digits become 0 to 9, and all others more.
+            let digit = input[position] ^ UInt8(ascii: "0")
+            guard digit < 10 else { return position > start ? number : nil }
+            number = number * 10 + Int64(digit)
             position += 1
         }
-        return position > start ? number : nil
+        guard position < input.count else { return position > start ? number : nil }
+        return Grammar.isDigit(input[position]) ? nil : number
     }
 }

@@ -72,7 +72,7 @@ package struct RequestHead: Sendable {
             let name = UInt32(bytes.count)
             bytes += field.name.utf8
             let value = UInt32(bytes.count)
-            bytes += field.value.utf8
+            bytes += field.value.fieldBytes
             lines.append(FieldLine(nameStart: name, nameEnd: value, valueStart: value, valueEnd: UInt32(bytes.count)))
         }
         self.init(method: method, target: target, version: version, keepAlive: keepAlive, bytes: bytes, lines: lines)
@@ -149,7 +149,5 @@ package struct RequestHead: Sendable {
         }
     }
 
-    private func text(_ range: Range<Int>) -> String {
-        String(decoding: bytes[range], as: UTF8.self)
-    }
+    private func text(_ range: Range<Int>) -> String { String(fieldBytes: bytes[range]) }
 }

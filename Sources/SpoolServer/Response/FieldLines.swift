@@ -40,11 +40,16 @@ package struct FieldLines: Sendable {
         let isValid = name.withUTF8 { name in
             value.withUTF8 { value in
                 guard !name.isEmpty, name.allSatisfy(Grammar.isToken) else { return false }
-                for byte in value where byte == Grammar.carriageReturn || byte == Grammar.lineFeed || byte == 0 { return false }
+                var isPlain = true
+                for byte in value {
+                    if byte == Grammar.carriageReturn || byte == Grammar.lineFeed || byte == 0 { return false }
+                    // The first byte of each character that stands for a byte that is no UTF-8.
+                    if byte == 0xF4 { isPlain = false }
+                }
                 out.append(contentsOf: name)
                 out.append(Grammar.colon)
                 out.append(Grammar.space)
-                out.append(contentsOf: value)
+                if isPlain { out.append(contentsOf: value) } else { out.append(contentsOf: field.value.fieldBytes) }
                 out.append(Grammar.carriageReturn)
                 out.append(Grammar.lineFeed)
                 return true

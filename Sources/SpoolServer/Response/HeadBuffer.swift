@@ -35,6 +35,7 @@ package struct HeadBuffer: ~Copyable {
             .map { String($0.dropFirst(start.count)) }
     }
 
+    @inline(__always)
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress, bytes.count > 0 else { return }
         room(for: bytes.count).copyMemory(from: base, byteCount: bytes.count)
@@ -45,13 +46,15 @@ package struct HeadBuffer: ~Copyable {
         bytes.withUnsafeBytes { append($0) }
     }
 
+    /// Inlined, so that the compiler copies a text of known length by some moves.
+    @inline(__always)
     mutating func append(_ text: StaticString) {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// Appends a number in decimal, two digits at a time. A negative number becomes 0.
     mutating func append(decimal number: Int64) {
-        let start = room(for: Self.mostDigits).assumingMemoryBound(to: UInt8.self)
+        let start = room(for: 2 * Self.mostDigits).assumingMemoryBound(to: UInt8.self)
         let pairs = Self.pairs.utf8Start
         var rest = UInt64(clamping: number), place = Self.mostDigits
         while rest >= 10 {
@@ -65,9 +68,9 @@ package struct HeadBuffer: ~Copyable {
             place -= 1
             start[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest)
         }
-        let width = Self.mostDigits - place
-        start.update(from: start + place, count: width)
-        count += width
+        // The bytes behind the digits are free. A move of constant length needs no call.
+        UnsafeMutableRawPointer(start).copyMemory(from: start + place, byteCount: Self.mostDigits)
+        count += Self.mostDigits - place
     }
 
     /// The numbers from 00 to 99.

@@ -8,7 +8,7 @@ package struct Response {
     /// given here.
     package var fields: HTTPFields
     /// Fields that go before `fields`. No name may be in both.
-    package var prepared: PreparedFields?
+    package let prepared: PreparedFields?
     /// The body.
     package var body: Body
 
@@ -34,16 +34,11 @@ package struct Response {
     }
 
     /// Creates a response from fields and a body.
-    package init(_ status: Int, fields: HTTPFields = HTTPFields(), body: Body = .none) {
+    package init(_ status: Int, fields: HTTPFields = HTTPFields(), prepared: PreparedFields? = nil, body: Body = .none) {
         self.status = status
         self.fields = fields
-        self.body = body
-    }
-
-    /// Creates a response from prepared fields and a body.
-    package init(_ status: Int, prepared: PreparedFields, body: Body) {
-        self.init(status, body: body)
         self.prepared = prepared
+        self.body = body
     }
 
     /// Returns a plain-text error response, with an explanation of what happened and what to do.

@@ -50,7 +50,8 @@ final class MediaKeys: Sendable {
 /// The keys that a store had before its current ones, until everything is sealed with the current
 /// ones.
 struct PreviousKeys: Sendable {
-    let media: MediaKeys
+    /// Nil when the store was plain.
+    let media: MediaKeys?
     /// The last generation sealed with these keys. The store's current keys seal later generations.
     let lastGeneration: GenerationID
 }

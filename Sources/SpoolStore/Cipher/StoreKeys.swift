@@ -46,8 +46,8 @@ final class StoreKeys: Sendable {
     /// sealed with these keys.
     func hash(of key: ResourceKey) -> [UInt8] { media.hash(of: key) }
 
-    /// Returns the keys of a generation's file.
-    func media(of generation: GenerationID) -> MediaKeys {
+    /// Returns the keys of a generation's file, or nil when the file is plain.
+    func media(of generation: GenerationID) -> MediaKeys? {
         if let previous, generation <= previous.lastGeneration { return previous.media }
         return media
     }

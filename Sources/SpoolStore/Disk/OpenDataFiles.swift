@@ -271,10 +271,7 @@ final class OpenDataFiles: Sendable {
 
     /// Releases the handles of a durable point that ends.
     func releaseSynced() {
-        let handles = state.withLock { state in
-            defer { state.syncing = [:] }
-            return state.syncing
-        }
+        let handles = state.withLock { exchange(&$0.syncing, with: [:]) }
         withExtendedLifetime(handles) {}
     }
 
@@ -333,8 +330,6 @@ final class OpenDataFiles: Sendable {
 
     /// The era of files that are opened now.
     var era: Int { state.withLock { $0.era } }
-
-    var isSuspended: Bool { state.withLock { $0.isSuspended } }
 
     /// Whether files of an era may be read and written now.
     func isUsable(_ era: Int) -> Bool { state.withLock { !$0.isSuspended && $0.era == era } }

@@ -26,9 +26,22 @@ final class StoreDataFile: DataFile {
     /// Nil for a plain file.
     private let sealing: FileSealing?
 
+    /// Keeps a handle open, for the file and for answers. `OpenDataFiles` has a weak reference to the
+    /// handle, and so each strong one costs as much as a lock. To this object there are strong ones
+    /// only.
+    private final class OpenHandle: Sendable {
+        let handle: any FileHandle
+        let descriptor: Int32?
+
+        init(_ handle: any FileHandle) {
+            self.handle = handle
+            descriptor = handle.descriptor
+        }
+    }
+
     private struct Slot {
         /// Nil while the file is closed.
-        var handle: (any FileHandle)?
+        var open: OpenHandle?
         /// Whether the file was used since `OpenDataFiles` last asked it to close.
         var wasUsed = true
         /// Whether `OpenDataFiles` counts the file among those that it may close.
@@ -45,7 +58,7 @@ final class StoreDataFile: DataFile {
         self.name = name
         self.path = path
         self.fileSystem = fileSystem
-        slot = Locked(Slot(handle: handle, isCounted: isWritable))
+        slot = Locked(Slot(open: OpenHandle(handle), isCounted: isWritable))
         self.sealing = sealing
         self.table = table
         era = table.era
@@ -58,8 +71,8 @@ final class StoreDataFile: DataFile {
     /// Nil for a sealed file, because its bytes must be opened first. Nil as well while the store
     /// is suspended, because another process may then punch the file.
     var descriptor: OpenDescriptor? {
-        guard sealing == nil, isUsable, let handle = openHandle, let number = handle.descriptor else { return nil }
-        return OpenDescriptor(number, owner: handle)
+        guard sealing == nil, isUsable, let open, let number = open.descriptor else { return nil }
+        return OpenDescriptor(number, owner: open)
     }
 
     private var isUsable: Bool { table.isUsable(era) }
@@ -67,10 +80,12 @@ final class StoreDataFile: DataFile {
     // MARK: The handle
 
     /// The handle if the file is open. Never blocks.
-    var openHandle: (any FileHandle)? {
+    var openHandle: (any FileHandle)? { open?.handle }
+
+    private var open: OpenHandle? {
         slot.withLock { slot in
             slot.wasUsed = true
-            return slot.handle
+            return slot.open
         }
     }
 
@@ -80,8 +95,8 @@ final class StoreDataFile: DataFile {
         let opened = if let kept = table.handle(of: generation, isWritable: isWritable) { kept } else { try reopen() }
         let (handle, mustCount) = slot.withLock { slot -> (any FileHandle, Bool) in
             // Another thread may have opened the file meanwhile.
-            if let handle = slot.handle { return (handle, false) }
-            slot.handle = opened
+            if let handle = slot.open?.handle { return (handle, false) }
+            slot.open = OpenHandle(opened)
             slot.isCounted = isWritable
             return (opened, isWritable)
         }
@@ -121,18 +136,18 @@ final class StoreDataFile: DataFile {
     func close() -> Closing { close { _ in false } }
 
     private func close(unless mayStay: (Slot) -> Bool) -> Closing {
-        let (closing, handle) = slot.withLock { slot -> (Closing, (any FileHandle)?) in
+        let (closing, open) = slot.withLock { slot -> (Closing, OpenHandle?) in
             guard slot.isCounted else { return (.closed(wasCounted: false), nil) }
             defer { slot.wasUsed = false }
             guard !mayStay(slot) else { return (.used, nil) }
             defer {
-                slot.handle = nil
+                slot.open = nil
                 slot.isCounted = false
             }
-            return (.closed(wasCounted: true), slot.handle)
+            return (.closed(wasCounted: true), slot.open)
         }
         // Closed outside the lock.
-        withExtendedLifetime(handle) {}
+        withExtendedLifetime(open) {}
         return closing
     }
 
@@ -142,7 +157,7 @@ final class StoreDataFile: DataFile {
         let handle = try use()
         let wasCounted = slot.withLock { slot in
             defer { slot.isCounted = false }
-            slot.handle = handle
+            slot.open = OpenHandle(handle)
             return slot.isCounted
         }
         if wasCounted { table.uncount(self) }
@@ -219,20 +234,6 @@ final class StoreDataFile: DataFile {
     func punch(_ range: ByteRange) throws(StoreError) -> Bool {
         guard let whole = range.wholeBlocks else { return false }
         return try freeing { (handle) throws(SystemError) in try handle.punchHole(at: whole.lowerBound, count: whole.count) }
-    }
-
-    func release(allBut kept: ByteRangeSet) throws(StoreError) {
-        let blocks = kept.ranges.map(\.widenedToBlocks)
-        let end = blocks.last?.upperBound ?? 0
-        try freeing { (handle) throws(SystemError) in
-            guard try handle.status().size > end else { return }
-            // The file is cut at `end`, because a mistaken read beyond the end of a file returns
-            // nothing, and a read of a hole returns zeros.
-            size.withLock { $0 = min($0, end) }
-            try handle.truncate(to: end)
-        }
-        guard let whole = ByteRange(0, end) else { return }
-        for gap in ByteRangeSet([whole]).subtracting(ByteRangeSet(blocks)).ranges { _ = try punch(gap) }
     }
 
     /// Runs a change that frees disk space of the file.

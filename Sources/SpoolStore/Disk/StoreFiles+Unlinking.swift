@@ -50,7 +50,7 @@ extension StoreFiles {
             try open.file(of: generation)?.keepOpen()
             try fileSystem.unlink(path)
         } catch {
-            if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: path, error)) }
+            options.noteLeftBehind(path, error)
         }
         removeDirectory(layout.directory(hash: hash))
     }
@@ -64,14 +64,9 @@ extension StoreFiles {
     /// Unlinks every data file with a number below `next`. Later files belong to fetches that began
     /// meanwhile.
     func unlinkDataFiles(below next: Int64) {
-        for group in layout.groups(on: fileSystem, onTrouble: noteUnlistable) {
-            for directory in layout.directories(ofGroup: group, on: fileSystem, onTrouble: noteUnlistable) {
-                for file in layout.dataFiles(in: directory, on: fileSystem, onTrouble: noteUnlistable)
-                where file.generation.rawValue < next {
-                    unlink(file.path, of: file.generation)
-                }
-                removeDirectory(directory)
-            }
+        for directory in listing.directories {
+            for file in listing.dataFiles(in: directory) where file.generation.rawValue < next { unlink(file.path, of: file.generation) }
+            removeDirectory(directory)
         }
     }
 
@@ -79,14 +74,11 @@ extension StoreFiles {
     /// in it.
     func removeDirectory(_ path: String) {
         do throws(SystemError) { try fileSystem.removeDirectory(path) } catch {
-            if !error.meansMissing && !error.meansNotEmpty { options.onRecovery(.fileLeftBehind(path: path, error)) }
+            if !error.meansNotEmpty { options.noteLeftBehind(path, error) }
         }
     }
 
-    /// Reports a directory that can't be listed. Its files stay.
-    func noteUnlistable(_ path: String, _ error: SystemError) {
-        if !error.meansMissing { options.onRecovery(.fileLeftBehind(path: path, error)) }
-    }
+    var listing: StoreListing { StoreListing(layout: layout, fileSystem: fileSystem, options: options) }
 
     /// Whether another process has the file of a generation that has left the index.
     ///
@@ -126,10 +118,7 @@ extension StoreFiles {
 
     /// Tries again to unlink files that another process had open. Called with each durable point.
     func unlinkLeftBehind() {
-        let waiting = leftBehind.use { files in
-            defer { files = [] }
-            return files
-        }
+        let waiting = leftBehind.use { exchange(&$0, with: []) }
         for (path, generation) in waiting { unlink(path, of: generation) }
     }
 

@@ -162,13 +162,13 @@ final class StoreFiles: Sendable {
     /// Returns the hash that names the directory of a generation's file: a plain hash, or one that
     /// needs the key that seals the generation.
     func hash(of key: ResourceKey, _ generation: GenerationID) -> [UInt8] {
-        keys?.media(of: generation).hash(of: key) ?? options.keyHash(key.string)
+        keys?.media(of: generation)?.hash(of: key) ?? options.keyHash(key.string)
     }
 
-    /// Returns the path of a generation's data file. In an encrypted store the name has no
-    /// extension, so it does not reveal the type of the file.
+    /// Returns the path of a generation's data file. The name of an encrypted file has no extension,
+    /// so it does not reveal the type of the file.
     func path(of generation: GenerationID, hash: [UInt8], fileExtension: String) -> String {
-        layout.dataFile(hash: hash, generation: generation, fileExtension: keys == nil ? fileExtension : "")
+        layout.dataFile(hash: hash, generation: generation, fileExtension: keys?.media(of: generation) == nil ? fileExtension : "")
     }
 
     func path(of file: DataFileID) -> String {

@@ -20,7 +20,7 @@ final class StoreLock: Sendable {
         guard try handle.lock(.exclusive) else { return .held(by: try readProcessID(handle)) }
         do throws(SystemError) { try write(processID, to: handle) } catch {
             // The number only informs people. The lock is valid without it.
-            guard error.meansFull else { throw error }
+            guard error.meansNoRoom else { throw error }
         }
         return .acquired(StoreLock(handle: handle))
     }

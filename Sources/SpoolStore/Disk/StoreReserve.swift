@@ -40,7 +40,7 @@ final class StoreReserve: Sendable {
         do throws(SystemError) { try fill(file) } catch {
             // A partial file is of little use and takes the last free space.
             try fileSystem.unlink(path)
-            if !error.meansFull { throw error }
+            if !error.meansNoRoom { throw error }
         }
     }
 

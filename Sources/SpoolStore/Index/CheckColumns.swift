@@ -5,23 +5,6 @@ struct CheckColumns {
     var nonce: [UInt8]?
     var tag: [UInt8]?
 
-    init(checks: [UInt8]?, nonce: [UInt8]?, tag: [UInt8]?) {
-        self.checks = checks
-        self.nonce = nonce
-        self.tag = tag
-    }
-
-    init(_ checks: PieceChecks?) {
-        switch checks?.kind {
-        case .crc32c: self.checks = checks?.bytes
-        case .sealed:
-            let blocks = checks.map { checks in (0..<checks.count).map { checks[$0] } } ?? []
-            nonce = blocks.flatMap { $0.prefix(PieceChecks.nonceBytes) }
-            tag = blocks.flatMap { $0.suffix(PieceChecks.tagBytes) }
-        case nil: break
-        }
-    }
-
     /// Whether the row has no checks at all.
     var isEmpty: Bool { checks == nil && nonce == nil && tag == nil }
 
@@ -41,6 +24,20 @@ struct CheckColumns {
             }
             return PieceChecks(.sealed, bytes)
         default: return nil
+        }
+    }
+}
+
+extension CheckColumns {
+    init(_ checks: PieceChecks?) {
+        self.init()
+        switch checks?.kind {
+        case .crc32c: self.checks = checks?.bytes
+        case .sealed:
+            let blocks = checks.map { checks in (0..<checks.count).map { checks[$0] } } ?? []
+            nonce = blocks.flatMap { $0.prefix(PieceChecks.nonceBytes) }
+            tag = blocks.flatMap { $0.suffix(PieceChecks.tagBytes) }
+        case nil: break
         }
     }
 }

@@ -18,7 +18,7 @@ package enum FieldBlock {
     }
 
     /// Returns the status of a block: that of its status line, or 200.
-    static func status(_ bytes: [UInt8]) -> Int {
+    package static func status(_ bytes: [UInt8]) -> Int {
         for line in bytes.split(separator: UInt8(ascii: "\n")).prefix(2) where line.starts(with: "\(statusName): ".utf8) {
             let digits = line.dropFirst(statusName.utf8.count + 2).prefix { (0x30...0x39).contains($0) }
             return Int(String(decoding: digits, as: UTF8.self)).flatMap { (200...999).contains($0) ? $0 : nil } ?? 200

@@ -60,35 +60,44 @@ struct IndexFields: Sendable {
     /// that finds the resource: the file is then older than the store's key. Otherwise returns nil.
     func fileHash(of key: ResourceKey, _ generation: GenerationID) -> [UInt8]? {
         guard let keys, let previous = keys.previous, generation <= previous.lastGeneration else { return nil }
-        return previous.media.hash(of: key)
+        return previous.media?.hash(of: key) ?? plainHash(key.string)
     }
 
     /// Returns the same fields with other keys.
     func with(keys: StoreKeys) -> IndexFields {
         guard let random else { return self }
-        return IndexFields(keys: keys, random: random)
+        return with(keys: keys, random: random)
+    }
+
+    /// Returns the fields of an encrypted store. They find the files of a store that was plain.
+    func with(keys: StoreKeys, random: any RandomSource) -> IndexFields {
+        var fields = IndexFields(keys: keys, random: random)
+        fields.plainHash = plainHash
+        return fields
     }
 
     // MARK: Previous keys
 
     /// Returns the store's previous keys in the form that the index stores.
     func sealedSecret(of previous: PreviousKeys) -> [UInt8] {
-        previous.media.withSecret {
-            seal($0, .previousKeys, of: owner(ofKeysUpTo: previous.lastGeneration, previous.media.cipher.algorithm)) ?? []
-        }
+        let owner = owner(ofKeysUpTo: previous.lastGeneration, previous.media?.cipher.algorithm)
+        guard let media = previous.media else { return seal([], .previousKeys, of: owner) ?? [] }
+        return media.withSecret { seal($0, .previousKeys, of: owner) ?? [] }
     }
 
-    /// Returns the previous keys from their stored form, or nil when they do not open.
-    func previousKeys(_ sealed: [UInt8], _ algorithm: CipherAlgorithm, _ last: GenerationID) -> PreviousKeys? {
+    /// Returns the previous keys from their stored form, or nil when they do not open. The algorithm
+    /// is nil for a store that was plain.
+    func previousKeys(_ sealed: [UInt8], _ algorithm: CipherAlgorithm?, _ last: GenerationID) -> PreviousKeys? {
         guard let keys, var secret = open(sealed, .previousKeys, of: owner(ofKeysUpTo: last, algorithm)) else { return nil }
         defer { secret.withUnsafeMutableBytes { EncryptionKey.wipe($0) } }
+        guard let algorithm else { return PreviousKeys(media: nil, lastGeneration: last) }
         return MediaKeys(secret: secret, algorithm: algorithm, storeID: keys.storeID).map {
             PreviousKeys(media: $0, lastGeneration: last)
         }
     }
 
-    private func owner(ofKeysUpTo last: GenerationID, _ algorithm: CipherAlgorithm) -> Owner {
-        Owner(keyHash: keys?.check ?? [], generation: last, facts: [algorithm.rawValue])
+    private func owner(ofKeysUpTo last: GenerationID, _ algorithm: CipherAlgorithm?) -> Owner {
+        Owner(keyHash: keys?.check ?? [], generation: last, facts: [algorithm?.rawValue ?? 0])
     }
 
     // MARK: Writing
@@ -110,7 +119,7 @@ struct IndexFields: Sendable {
 
     /// Returns the text of a field, or nil when it is sealed and does not open.
     func text(_ row: SQLiteStatement, _ index: Int32, _ column: Column, of owner: Owner) -> String? {
-        guard isSealed else { return row.text(index) }
+        guard isSealed else { return row.isText(index) ? row.text(index) : nil }
         return open(row.bytes(index), column, of: owner).map { String(decoding: $0, as: UTF8.self) }
     }
 

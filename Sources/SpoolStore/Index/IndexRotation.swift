@@ -1,17 +1,13 @@
 import SpoolCore
 import SpoolSystem
 
-/// Changes the key of an encrypted store.
+/// Changes the key of a store, or encrypts a plain one.
 ///
 /// One transaction seals every field of the index with the new key, so a store always opens with
 /// exactly one key. The data files follow one by one. Until the last of them, the index keeps the
 /// keys that sealed them, sealed with the new key.
 struct IndexRotation {
-    private let index: StoreIndex
-
-    init(_ index: StoreIndex) {
-        self.index = index
-    }
+    let index: StoreIndex
 
     /// The number of rows that are in memory at a time.
     private static let page = 256
@@ -22,24 +18,34 @@ struct IndexRotation {
     /// - Returns: the files of the generations that were removed because their rows did not open.
     func begin(to keys: StoreKeys, _ parameters: KeyParameters, random: any RandomSource) throws(StoreError) -> [DataFileID] {
         guard let previous = keys.previous else { preconditionFailure("a rotation leaves keys behind") }
-        let new = IndexFields(keys: keys, random: random)
+        let new = index.database.fields.with(keys: keys, random: random)
         let reserved = previous.lastGeneration.rawValue + StoreIndex.generationBlock
         var removed: [DataFileID] = []
         try index.changeDurably { () throws(StoreError) in
             removed = try resealResources(new)
             try resealPins(new)
-            try index.downloadParts.reseal(of: index.downloads.all().map(\.key), new)
+            try index.downloadParts.reseal(of: index.downloads.keys(), new)
             try index.downloads.reseal(new)
             try index.meta.set(.previousKeys, new.sealedSecret(of: previous))
-            try index.meta.set(.previousCipher, previous.media.cipher.algorithm.rawValue)
+            try index.meta.set(.previousCipher, previous.media?.cipher.algorithm.rawValue ?? 0)
             try index.meta.set(.previousGeneration, previous.lastGeneration.rawValue)
             try index.meta.set(.lastGeneration, reserved)
             try index.setKey(keys, parameters)
         }
         index.database.fields = new
         index.reservedGeneration = reserved
+        index.resources.knownKeys = nil
         index.forget()
         return removed
+    }
+
+    /// Rewrites the database after a plain index was sealed. Its free pages and its log have plain
+    /// rows until then.
+    ///
+    /// SQLite makes the new pages in memory. They are as large as the index.
+    func eraseTraces() throws(StoreError) {
+        try index.database.connection.execute("PRAGMA secure_delete=ON; VACUUM; PRAGMA secure_delete=OFF")
+        try emptyLog()
     }
 
     /// Replaces a generation by its resealed copy. The new bytes are on disk before this call, and
@@ -65,6 +71,7 @@ struct IndexRotation {
         try index.changeDurably { () throws(StoreError) in
             try index.database.connection.run(
                 "DELETE FROM meta WHERE name IN ('previous_keys', 'previous_cipher', 'previous_generation')")
+            try index.meta.set(.cipher, keys.algorithm.rawValue)
         }
         // The log and the free pages of the database contained the sealed previous keys.
         try emptyLog()
@@ -103,23 +110,20 @@ struct IndexRotation {
             return try index.takeOutResource(row.resource)
         }
         let owner = IndexFields.Owner(keyHash: new.hash(of: ResourceKey(normalized: key)))
-        let removed = try resealRepresentations(of: row, to: owner, new)
+        let removed = try resealVersions(of: row, new)
         try index.resources.reseal(row.resource, key: key, url: url, to: owner, new)
         try index.pins.reseal(row.keyHash, to: owner, key, new)
         return removed
     }
 
-    private func resealRepresentations(
-        of row: ResourceTable.SealedFields, to owner: IndexFields.Owner, _ new: IndexFields
-    ) throws(StoreError) -> [DataFileID] {
+    private func resealVersions(of row: ResourceTable.SealedFields, _ new: IndexFields) throws(StoreError) -> [DataFileID] {
         var removed: [DataFileID] = []
-        for version in try index.representations.sealedFields(of: row.resource, keyHash: row.keyHash) {
-            if version.isReadable {
-                try index.representations.reseal(version, fileHash: row.keyHash, to: owner, new)
-            } else {
-                index.database.onUnreadable()
-                removed.append(DataFileID(generation: version.generation, keyHash: row.keyHash, fileExtension: ""))
-                try index.takeOut(version.generation)
+        for (generation, version) in try index.entries.versions(of: row.resource) {
+            if let version {
+                try index.representations.reseal(version, fileHash: row.keyHash, new)
+            } else if let file = try index.representations.file(of: generation) {
+                removed.append(file)
+                try index.takeOut(generation)
             }
         }
         return removed
@@ -150,16 +154,19 @@ extension StoreIndex {
     func setKey(_ keys: StoreKeys, _ parameters: KeyParameters) throws(StoreError) {
         try meta.set(.keySalt, parameters.salt)
         try meta.set(.keyIterations, Int64(parameters.iterations))
-        try meta.set(.cipher, keys.algorithm.rawValue)
+        // An earlier program does not read plain files in an encrypted store. It refuses a cipher
+        // below 0 and changes nothing.
+        let hasPlainFiles = keys.previous.map { $0.media == nil } ?? false
+        try meta.set(.cipher, hasPlainFiles ? 0 - keys.algorithm.rawValue : keys.algorithm.rawValue)
         try meta.set(.keyCheck, keys.check)
     }
 
     /// Returns the previous keys that still seal some generations, if there are any.
     func previousKeys(_ keys: StoreKeys) throws(StoreError) -> PreviousKeys? {
         guard let sealed = try meta.bytes(.previousKeys) else { return nil }
-        guard let algorithm = try meta.number(.previousCipher).flatMap(CipherAlgorithm.init(rawValue:)),
-            let last = try meta.number(.previousGeneration), 0...Self.numberLimit ~= last,
-            let previous = database.fields.previousKeys(sealed, algorithm, GenerationID(rawValue: last))
+        guard let cipher = try meta.number(.previousCipher), let last = try meta.number(.previousGeneration),
+            0...Self.numberLimit ~= last, cipher == 0 || CipherAlgorithm(rawValue: cipher) != nil,
+            let previous = database.fields.previousKeys(sealed, CipherAlgorithm(rawValue: cipher), GenerationID(rawValue: last))
         else {
             throw .damagedIndex("the keys of before the last rotation do not open in open")
         }

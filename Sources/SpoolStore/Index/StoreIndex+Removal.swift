@@ -13,14 +13,9 @@ extension StoreIndex {
     /// their URLs and titles would stay in free pages of the database.
     func removeAll() throws(StoreError) {
         try overwriting { () throws(StoreError) in
-            try pieces.removeAll()
-            try sizes.removeAll()
-            try unsynced.removeAll()
-            try pins.removeAll()
-            try downloads.removeAll()
-            try downloadParts.removeAll()
-            try representations.removeAll()
-            try resources.removeAll()
+            for table in ["pieces", "sizes", "unsynced", "pins", "downloads", "download_parts", "representations", "resources"] {
+                try database.connection.execute("DELETE FROM \(table)")
+            }
             try meta.remove(.history)
         }
         forget()

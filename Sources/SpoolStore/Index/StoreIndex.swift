@@ -62,32 +62,31 @@ final class StoreIndex {
 
     init(_ connection: SQLiteConnection) {
         database = IndexDatabase(connection)
-        meta = MetaTable(database)
+        meta = MetaTable(database: database)
         resources = ResourceTable(database)
         representations = RepresentationTable(database)
         pieces = PieceTable(database)
         sizes = SizeTable(database)
-        pins = PinTable(database)
-        downloads = DownloadTable(database)
-        downloadParts = DownloadPartTable(database)
+        pins = PinTable(database: database)
+        downloads = DownloadTable(database: database)
+        downloadParts = DownloadPartTable(database: database)
         unsynced = UnsyncedTable(database)
-        entries = EntryQuery(database, pieces)
-        eviction = EvictionQuery(database, resources, sizes)
+        entries = EntryQuery(database: database, pieces: pieces)
+        eviction = EvictionQuery(database: database, resources: resources)
     }
 
     /// Opens the index of a store.
     ///
     /// - Parameters:
-    ///   - vfs: the layer for the index's own I/O, or nil for SQLite's built-in one. A layer has no
-    ///     shared memory.
+    ///   - layer: the layer for the index's own I/O, or nil for SQLite's built-in one.
     ///   - isAlone: whether no other process may use the index, so that it needs no shared memory.
     static func open(
-        path: String, access: SQLiteConnection.Access, vfs: SpoolVFS?, isAlone: Bool = false
+        path: String, access: SQLiteConnection.Access, layer: (any IndexLayer)?, isAlone: Bool = false
     ) throws(StoreError) -> StoreIndex {
-        let connection = try SQLiteConnection(path: path, access: access, vfs: vfs)
+        let connection = try SQLiteConnection(path: path, access: access, layer: layer)
         // Without shared memory, the write-ahead log's index must be in this process. The mode must
         // be set before the first access.
-        if vfs != nil || isAlone { try connection.execute("PRAGMA locking_mode=EXCLUSIVE") }
+        if layer != nil || isAlone { try connection.execute("PRAGMA locking_mode=EXCLUSIVE") }
         try connection.execute("PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF")
         return StoreIndex(connection)
     }

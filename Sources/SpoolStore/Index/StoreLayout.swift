@@ -56,10 +56,7 @@ package struct StoreLayout: Sendable {
     static func isDirectory(_ name: String, inGroup group: String) -> Bool { isHash(name, digits: 64) && name.hasPrefix(group) }
 
     private static func isHash(_ name: String, digits: Int) -> Bool {
-        name.utf8.count == digits
-            && name.utf8.allSatisfy { byte in
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
-            }
+        name.utf8.count == digits && name.utf8.allSatisfy { $0.isHexDigit && $0 == $0.asciiLowercased }
     }
 
     /// Returns the generation whose data file has this name, or nil for a name that `dataFile`
@@ -77,12 +74,7 @@ package struct StoreLayout: Sendable {
     /// Returns `fileExtension` if it is short and consists of ASCII letters and digits, otherwise
     /// an empty string. The extension comes from a URL and becomes part of a path.
     package static func safeExtension(_ fileExtension: String) -> String {
-        let isSafe =
-            fileExtension.utf8.count <= extensionLimit
-            && fileExtension.utf8.allSatisfy { byte in
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte.asciiLowercased)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-            }
+        let isSafe = fileExtension.utf8.count <= extensionLimit && fileExtension.utf8.allSatisfy { $0.isLetter || $0.isDigit }
         return isSafe ? fileExtension : ""
     }
 }

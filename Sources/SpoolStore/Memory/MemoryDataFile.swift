@@ -2,7 +2,7 @@ import SpoolCore
 import SpoolSystem
 
 /// The bytes of one generation in memory, in pages that are allocated at their first write.
-final class MemoryDataFile: DataFile {
+final class MemoryDataFile: GenerationFile {
     /// The size of a page, in bytes.
     static let pageBytes = Int(Piece.blockBytes)
 
@@ -85,19 +85,6 @@ final class MemoryDataFile: DataFile {
         }
         budget.giveBack(pages: freed)
         return true
-    }
-
-    func release(allBut kept: ByteRangeSet) {
-        let blocks = kept.ranges.map(\.widenedToBlocks)
-        let end = blocks.last?.upperBound ?? 0
-        let freed = state.withLock { state in
-            state.size = min(state.size, end)
-            let kept = ByteRangeSet(blocks)
-            let outside = state.pages.keys.filter { !kept.contains($0 * Int64(Self.pageBytes)) }
-            for page in outside { state.pages[page] = nil }
-            return outside.count
-        }
-        budget.giveBack(pages: freed)
     }
 
     // MARK: Pages

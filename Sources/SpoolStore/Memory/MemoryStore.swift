@@ -8,7 +8,7 @@ import SpoolSystem
 public final class MemoryStore: ResourceStore {
     private struct Entry {
         var resource: StoredResource
-        var file: MemoryDataFile?
+        var file: (any GenerationFile)?
     }
 
     private struct State {
@@ -21,6 +21,10 @@ public final class MemoryStore: ResourceStore {
         /// The files that are open or in `entries`.
         var files: [GenerationID: WeakFile] = [:]
         var lastGeneration: Int64 = 0
+        /// The keys whose present state the backing does not have.
+        var changed: Set<ResourceKey> = []
+        /// The files that left the store since the backing was informed. Nil without a backing.
+        var retired: [any GenerationFile]?
         var isClosed = false
 
         /// The keys of downloads and of their parts.
@@ -32,14 +36,22 @@ public final class MemoryStore: ResourceStore {
             found?.isPinned = pins.contains(key)
             return found
         }
+
+        mutating func retire(_ file: (any GenerationFile)?) {
+            guard let file else { return }
+            file.retire()
+            retired?.append(file)
+        }
     }
 
     private struct WeakFile {
-        weak var file: MemoryDataFile?
+        weak var file: (any GenerationFile)?
     }
 
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let budget: MemoryBudget
+    /// Keeps the contents longer than the process, or is nil.
+    private let backing: (any StoreBacking)?
 
     /// The default capacity, in bytes.
     public static let defaultCapacityBytes: Int64 = 256 << 20
@@ -55,6 +67,24 @@ public final class MemoryStore: ResourceStore {
     private init(capacityBytes: Int64, isWritable: Bool) {
         budget = MemoryBudget(capacityBytes: capacityBytes)
         self.isWritable = isWritable
+        (backing, state) = (nil, Locked(State()))
+    }
+
+    /// Creates the store of a backing, with the contents that it kept.
+    ///
+    /// - Parameter lastGeneration: The greatest number that an earlier store of the backing used.
+    package init(backing: any StoreBacking, contents: [KeptEntry], lastGeneration: GenerationID) {
+        budget = MemoryBudget(capacityBytes: 0)
+        isWritable = true
+        self.backing = backing
+        var state = State(lastGeneration: lastGeneration.rawValue, retired: [])
+        for entry in contents {
+            if entry.isPinned { state.pins.insert(entry.key) }
+            guard let resource = entry.resource else { continue }
+            state.entries[entry.key] = Entry(resource: resource, file: entry.file)
+            state.files[resource.generation] = WeakFile(file: entry.file)
+        }
+        self.state = Locked(state)
     }
 
     /// Returns an empty store that takes nothing, for a cache whose own store cannot be opened.
@@ -77,7 +107,7 @@ public final class MemoryStore: ResourceStore {
     ) throws(StoreError) -> any DataFile {
         try use { (state) throws(StoreError) in
             if let open = state.files[generation]?.file { return open }
-            let file = MemoryDataFile(budget: budget)
+            let file = backing?.makeFile(of: generation, key: key) ?? MemoryDataFile(budget: budget)
             if state.files.count >= Self.sweepThreshold { state.files = state.files.filter { $0.value.file != nil } }
             state.files[generation] = WeakFile(file: file)
             if state.entries[key]?.resource.generation == generation { state.entries[key]?.file = file }
@@ -87,7 +117,7 @@ public final class MemoryStore: ResourceStore {
 
     /// Returns the stored resource of a key, or nil.
     public func lookup(_ key: ResourceKey) throws(StoreError) -> StoredResource? {
-        try use { (state) throws(StoreError) in state.resource(key) }
+        try use { $0.resource(key) }
     }
 
     /// Enters a commit. Skips pieces beyond the end of the file, and commits of retired or older
@@ -108,12 +138,13 @@ public final class MemoryStore: ResourceStore {
                     entry.resource.spans = before.resource.spans
                     entry.resource.fileExtension = before.resource.fileExtension
                 } else {
-                    before.file?.retire()
+                    state.retire(before.file)
                 }
             }
             let size = file?.size ?? 0
             for piece in commit.pieces where piece.range.upperBound <= size { entry.resource.spans.insert(piece.range) }
             state.entries[commit.key] = entry
+            state.changed.insert(commit.key)
         }
     }
 
@@ -127,11 +158,13 @@ public final class MemoryStore: ResourceStore {
 
     /// Removes ranges of a generation, and frees their whole pages.
     public func discard(_ ranges: ByteRangeSet, of generation: GenerationID) throws(StoreError) {
-        try use { (state) throws(StoreError) in
-            guard let key = state.entries.first(where: { $0.value.resource.generation == generation })?.key else { return }
+        let file = try use { (state) -> (any GenerationFile)? in
+            guard let key = state.entries.first(where: { $0.value.resource.generation == generation })?.key else { return nil }
             state.entries[key]?.resource.spans.subtract(ranges)
-            for range in ranges.ranges { state.entries[key]?.file?.punch(range) }
+            state.changed.insert(key)
+            return state.entries[key]?.file
         }
+        for range in ranges.ranges { try file?.punch(range) }
     }
 
     /// Removes whole blocks of a generation. Always returns true.
@@ -143,9 +176,10 @@ public final class MemoryStore: ResourceStore {
     /// The size of a page.
     public var allocationBytes: Int64 { Int64(MemoryDataFile.pageBytes) }
 
-    /// Returns nil: memory is never durable.
+    /// Returns nil, because memory is never durable, and a backing has everything then.
     public func beginDurablePoint() throws(StoreError) -> DurablePoint? {
-        try use { (_) throws(StoreError) in nil }
+        try keep()
+        return nil
     }
 
     /// Returns an outcome without failures.
@@ -154,7 +188,10 @@ public final class MemoryStore: ResourceStore {
     /// Sets access times.
     public func touch(_ accesses: [ResourceKey: Timestamp]) throws(StoreError) {
         try use { (state) throws(StoreError) in
-            for (key, time) in accesses { state.entries[key]?.resource.lastAccess = time }
+            for (key, time) in accesses where state.entries[key] != nil {
+                state.entries[key]?.resource.lastAccess = time
+                state.changed.insert(key)
+            }
         }
     }
 
@@ -169,15 +206,20 @@ public final class MemoryStore: ResourceStore {
 
     /// Enters, replaces or removes an entry of the list of downloads.
     public func setDownload(_ key: ResourceKey, _ entry: StoredDownload?) throws(StoreError) {
-        guard isWritable else { throw .readOnly }
+        // The list would end with the process, and the downloads would be evicted in the next one.
+        guard isWritable, backing == nil || entry == nil else { throw .readOnly }
         try use { (state) throws(StoreError) in
             state.downloads[key] = entry
             if entry == nil { state.parts[key] = nil }
         }
     }
 
-    /// Returns the parts of downloads, by the keys of the downloads.
-    public func downloadParts() throws(StoreError) -> [ResourceKey: [ResourceKey]] { try use { $0.parts.mapValues { $0.sorted() } } }
+    /// Returns the keys of the list of downloads, each with its parts.
+    public func downloadKeys() throws(StoreError) -> [ResourceKey: [ResourceKey]] {
+        try use { state in
+            Dictionary(uniqueKeysWithValues: state.downloads.keys.map { ($0, (state.parts[$0] ?? []).sorted()) })
+        }
+    }
 
     /// Enters or removes a part of a download.
     public func setDownloadPart(_ key: ResourceKey, of download: ResourceKey, _ isPart: Bool) throws(StoreError) {
@@ -198,10 +240,16 @@ public final class MemoryStore: ResourceStore {
         try use { state in state.downloaded.reduce(0) { $0 + (state.entries[$1]?.file?.allocatedBytes ?? 0) } }
     }
 
+    /// Returns the memory that pinned resources use which are no downloads, in bytes.
+    public func pinnedBytes() throws(StoreError) -> Int64 {
+        try use { state in state.pins.subtracting(state.downloaded).reduce(0) { $0 + (state.entries[$1]?.file?.allocatedBytes ?? 0) } }
+    }
+
     /// Pins or unpins a key. Returns whether its state changed.
     public func setPinned(_ key: ResourceKey, _ isPinned: Bool, time: Timestamp) throws(StoreError) -> Bool {
-        try use { (state) throws(StoreError) in
-            isPinned ? state.pins.insert(key).inserted : state.pins.remove(key) != nil
+        try use { state in
+            state.changed.insert(key)
+            return isPinned ? state.pins.insert(key).inserted : state.pins.remove(key) != nil
         }
     }
 
@@ -216,21 +264,27 @@ public final class MemoryStore: ResourceStore {
 
     /// Removes a resource. Returns false when there was none.
     public func remove(_ key: ResourceKey) throws(StoreError) -> Bool {
-        try use { (state) throws(StoreError) in
+        let isRemoved = try use { state in
             guard let entry = state.entries.removeValue(forKey: key) else { return false }
-            entry.file?.retire()
+            state.retire(entry.file)
+            state.changed.insert(key)
             return true
         }
+        if isRemoved { try keep() }
+        return isRemoved
     }
 
     /// Removes every resource, pin and download, and the history.
     public func removeAll() throws(StoreError) {
         try use { (state) throws(StoreError) in
-            for file in state.files.values { file.file?.retire() }
+            for file in state.files.values { state.retire(file.file) }
+            state.changed.formUnion(state.entries.keys)
+            state.changed.formUnion(state.pins)
             state.entries = [:]
             state.pins = []
             (state.downloads, state.parts, state.history) = ([:], [:], nil)
         }
+        try keep()
     }
 
     /// Returns up to `limit` resources after `key`, in the order of the keys.
@@ -241,8 +295,11 @@ public final class MemoryStore: ResourceStore {
         }
     }
 
-    /// Returns up to `limit` unpinned resources after `last`, longest unused first.
-    public func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws(StoreError) -> [EvictionCandidate] {
+    /// Returns up to `limit` unpinned resources after `last` that use more memory than `bytes`,
+    /// longest unused first.
+    public func evictionCandidates(
+        after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
+    ) throws(StoreError) -> [EvictionCandidate] {
         try use { (state) throws(StoreError) in
             let spared = state.pins.union(state.downloaded)
             let found = state.entries.values.filter { !spared.contains($0.resource.key) }.map { entry in
@@ -251,7 +308,7 @@ public final class MemoryStore: ResourceStore {
                     lastAccess: entry.resource.lastAccess)
             }
             let later = found.filter { candidate in
-                last.map { ($0.lastAccess, $0.key) < (candidate.lastAccess, candidate.key) } != false
+                candidate.allocatedBytes > bytes && last.map { ($0.lastAccess, $0.key) < (candidate.lastAccess, candidate.key) } != false
             }
             return Array(later.sorted { ($0.lastAccess, $0.key) < ($1.lastAccess, $1.key) }.prefix(max(0, limit)))
         }
@@ -259,23 +316,48 @@ public final class MemoryStore: ResourceStore {
 
     /// Returns the memory that the pages of all resources use, in bytes.
     public func totalSizeBytes() throws(StoreError) -> Int64 {
-        try use { (state) throws(StoreError) in
-            state.entries.values.reduce(0) { $0 + ($1.file?.allocatedBytes ?? 0) }
-        }
+        try use { $0.entries.values.reduce(0) { $0 + ($1.file?.allocatedBytes ?? 0) } }
     }
 
     /// Returns the number of resources.
-    public func count() throws(StoreError) -> Int {
-        try use { (state) throws(StoreError) in state.entries.count }
+    public func count() throws(StoreError) -> Int { try use { $0.entries.count } }
+
+    /// Returns the room of the backing, or nil.
+    public func freeBytes() throws(StoreError) -> Int64? { try backing?.freeBytes() }
+
+    /// Passes everything to the backing.
+    public func suspend() throws(StoreError) { try keep() }
+
+    /// Removes the contents, or leaves them to the backing. Later calls fail with `.closed`.
+    public func close() throws(StoreError) {
+        let last = try use { GenerationID(rawValue: $0.lastGeneration) }
+        defer {
+            state.withLock { ($0.isClosed, $0.entries) = (true, [:]) }
+            budget.close()
+        }
+        try keep()
+        try backing?.close(lastGeneration: last)
     }
 
-    /// Removes the contents. Later calls fail with `.closed`.
-    public func close() throws(StoreError) {
-        try use { (state) throws(StoreError) in
-            state.isClosed = true
-            state.entries = [:]
+    /// Passes the changes to the backing, and releases the files that left the store afterwards.
+    private func keep() throws(StoreError) {
+        let (entries, retired) = try use { state in
+            let keys = exchange(&state.changed, with: []).sorted()
+            let entries = (backing == nil ? [] : keys).map { key in
+                KeptEntry(
+                    key: key, resource: state.resource(key), isPinned: state.pins.contains(key), file: state.entries[key]?.file)
+            }
+            return (entries, exchange(&state.retired, with: state.retired.map { _ in [] }))
         }
-        budget.close()
+        do throws(StoreError) {
+            if !entries.isEmpty { try backing?.keep(entries) }
+        } catch {
+            state.withLock { state in
+                state.changed.formUnion(entries.map(\.key))
+                state.retired?.append(contentsOf: retired ?? [])
+            }
+            throw error
+        }
     }
 
     private func use<R>(_ body: (inout State) throws(StoreError) -> R) throws(StoreError) -> R {

@@ -11,7 +11,7 @@ import SQLite3
 final class SQLiteConnection {
     private let handle: OpaquePointer
     /// Kept because the layer must outlive the connection.
-    private let vfs: SpoolVFS?
+    private let layer: (any IndexLayer)?
     /// Statements by the address of their text. A literal is prepared once, and found without
     /// hashing its text.
     private var statements: [UInt: SQLiteStatement] = [:]
@@ -32,8 +32,8 @@ final class SQLiteConnection {
 
     /// Opens the database at `path`, and creates it when it is missing and `access` is for writing.
     ///
-    /// - Parameter vfs: the file system layer, or nil for SQLite's own.
-    init(path: String, access: Access, vfs: SpoolVFS?) throws(StoreError) {
+    /// - Parameter layer: the file system layer, or nil for SQLite's own.
+    init(path: String, access: Access, layer: (any IndexLayer)?) throws(StoreError) {
         // The manual: with SQLITE_OPEN_NOMUTEX "the new database connection will use the
         // 'multi-thread' threading mode"; a library built single-threaded ignores it.
         guard sqlite3_threadsafe() != 0 else {
@@ -41,7 +41,7 @@ final class SQLiteConnection {
         }
         let modes = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         var opened: OpaquePointer?
-        let code = sqlite3_open_v2(path, &opened, modes | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs?.name)
+        let code = sqlite3_open_v2(path, &opened, modes | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, layer?.name)
         guard code == SQLITE_OK, let opened else {
             // "Whether or not an error occurs when it is opened, resources associated with the
             // database connection handle should be released by passing it to sqlite3_close()."
@@ -50,7 +50,7 @@ final class SQLiteConnection {
             throw StoreError.sqlite(code, message, in: "open \(path)")
         }
         handle = opened
-        self.vfs = vfs
+        self.layer = layer
         frames = .allocate(capacity: 1)
         frames.initialize(to: 0)
         sqlite3_busy_timeout(handle, Self.busyTimeoutMilliseconds)

@@ -33,6 +33,9 @@ extension StoreError {
     /// find a row that it returned. Every loop over such rows checks that it moves forward.
     static var rowsOutOfOrder: StoreError { damagedIndex("rows of the index are not in order") }
 
+    /// The error for a key whose hash is that of another stored key.
+    static var sharedHash: StoreError { .index(code: SQLITE_CONSTRAINT, message: "another key has this key's hash in commit") }
+
     /// SQLite's result code without its extension, or nil for an error that has none.
     private var primaryCode: Int32? {
         if case .index(let code, _) = self { code & 0xFF } else { nil }

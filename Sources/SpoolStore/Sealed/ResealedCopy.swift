@@ -1,8 +1,9 @@
 package import SpoolCore
 import SpoolSystem
 
-/// A copy of a resource during a key rotation. It opens the bytes with the previous key and seals
-/// them with the current one, into the file of a new generation.
+/// A copy of a resource during a key rotation. It opens the bytes with the previous key, or compares
+/// plain ones with their checks, and seals them with the current key into the file of a new
+/// generation.
 ///
 /// The original file stays unchanged and readable meanwhile. The copy keeps only the seals in
 /// memory, 28 bytes for each 64 KiB.
@@ -42,7 +43,9 @@ package struct ResealedCopy: Sendable {
     /// - Returns: the bytes that do not open.
     package mutating func copy(_ run: ByteRange, _ pieces: [Piece]) throws(StoreError) -> ByteRangeSet {
         guard let source, let target else { return ByteRangeSet() }
-        var damaged = ByteRangeSet(source.admit(pieces).map(\.range))
+        let damage = source.admit(pieces)
+        if let cause = damage.compactMap(\.cause).first { throw cause }
+        var damaged = ByteRangeSet(damage.map(\.range))
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(Self.turnBytes), alignment: 4096)
         defer {
             EncryptionKey.wipe(bytes)
@@ -99,8 +102,9 @@ package struct ResealedCopy: Sendable {
 
     /// Returns the commit of the copied bytes, with the current facts of the index.
     func commit(_ facts: StoredResource) -> StoreCommit {
-        StoreCommit(
-            key: facts.key, url: facts.url, generation: generation, representation: facts.representation,
-            fileExtension: facts.fileExtension, pieces: pieces, time: facts.lastAccess)
+        var commit = StoreCommit(facts)
+        commit.generation = generation
+        commit.pieces = pieces
+        return commit
     }
 }

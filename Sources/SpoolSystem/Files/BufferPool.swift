@@ -87,14 +87,6 @@ package final class BufferPool: Sendable {
         package var allocated: Int
         /// The number of closures that wait for a buffer.
         package var waiting: Int
-
-        /// Creates a set of numbers.
-        package init(inUse: Int, peak: Int, allocated: Int, waiting: Int) {
-            self.inUse = inUse
-            self.peak = peak
-            self.allocated = allocated
-            self.waiting = waiting
-        }
     }
 
     fileprivate func giveBack(_ memory: Memory) {

@@ -1,4 +1,5 @@
 import CSpoolSystem
+import SpoolCore
 import SpoolLibc
 
 /// A user's file that is written under a temporary name in its directory, and renamed when it is
@@ -73,10 +74,7 @@ package final class FileDraft: Sendable {
     /// Deletes the file unless it is finished. Further calls are ignored. The bytes can still be
     /// read and written.
     package func discard() {
-        let mustUnlink = isFinished.withLock { isFinished in
-            defer { isFinished = true }
-            return !isFinished
-        }
+        let mustUnlink = isFinished.withLock { !exchange(&$0, with: true) }
         if mustUnlink { Self.unlinkQuietly(draftPath) }
     }
 

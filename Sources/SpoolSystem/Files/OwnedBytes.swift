@@ -7,7 +7,7 @@
 /// The bytes stay unchanged until their source is asked for more. A value consists of a pointer, a
 /// count and one reference, so that it needs no allocation for a chunk. It belongs to one thread at
 /// a time.
-package struct OwnedBytes {
+@usableFromInline package struct OwnedBytes {
     @usableFromInline let bytes: UnsafeRawBufferPointer
     @usableFromInline let owner: AnyObject
 
@@ -60,10 +60,12 @@ package struct OwnedBytes {
 }
 
 /// Memory of the heap that belongs to one object.
-private final class HeapBlock {
-    let bytes: UnsafeMutableRawBufferPointer
+package final class HeapBlock: @unchecked Sendable {
+    // Safe to share: the address never changes, and the holders agree on access to the bytes.
+    package let bytes: UnsafeMutableRawBufferPointer
 
-    init(count: Int) { bytes = .allocate(byteCount: count, alignment: 16) }
+    /// Allocates the memory.
+    package init(count: Int, alignment: Int = 16) { bytes = .allocate(byteCount: count, alignment: alignment) }
 
     deinit {
         bytes.poison()

@@ -31,9 +31,7 @@ package final class POSIXFileSystem: FileSystem {
     /// If other users can write to the directory, they may have placed a file or a link under that
     /// name to receive the bytes. The method unlinks it, and never opens or follows it.
     package func createPrivate(_ path: String) throws(SystemError) -> any FileHandle {
-        do throws(SystemError) { try unlink(path) } catch {
-            guard error.code == ENOENT else { throw error }
-        }
+        try unlinkIfPresent(path)
         let number = try systemCall("open", on: path) { spool_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600) }
         let file = FileDescriptor(owning: number)
         // In some shared directories, files get their mode from the directory (ACLs).
@@ -60,11 +58,7 @@ package final class POSIXFileSystem: FileSystem {
 
     /// Removes a file.
     package func unlink(_ path: String) throws(SystemError) {
-        #if canImport(Darwin)
-        _ = try systemCall("unlink", on: path) { Darwin.unlink(path) }
-        #else
-        _ = try systemCall("unlink", on: path) { Glibc.unlink(path) }
-        #endif
+        _ = try systemCall("unlink", on: path) { SpoolLibc.unlink(path) }
     }
 
     /// Removes an empty directory.
@@ -74,11 +68,7 @@ package final class POSIXFileSystem: FileSystem {
 
     /// Renames a file and replaces an existing one.
     package func rename(_ from: String, to: String) throws(SystemError) {
-        #if canImport(Darwin)
-        _ = try systemCall("rename", on: from) { Darwin.rename(from, to) }
-        #else
-        _ = try systemCall("rename", on: from) { Glibc.rename(from, to) }
-        #endif
+        _ = try systemCall("rename", on: from) { SpoolLibc.rename(from, to) }
     }
 
     /// Makes the entries of a directory durable.
@@ -104,22 +94,23 @@ package final class POSIXFileSystem: FileSystem {
 
     /// Returns the status of a file, or nil when it does not exist.
     package func status(_ path: String) throws(SystemError) -> FileStatus? {
-        var value = stat()
-        switch attemptSystemCall({ stat(path, &value) }) {
-        case .success: return FileStatus(value)
-        case .failure(ENOENT), .failure(ENOTDIR): return nil
-        case .failure(let code): throw SystemError(code: code, operation: "stat", subject: path)
-        }
+        try status(path, "stat") { stat(path, $0) }
     }
 
     /// Returns the status of a name without following a symbolic link, or nil when it does not
     /// exist.
     package func statusOfName(_ path: String) throws(SystemError) -> FileStatus? {
+        try status(path, "lstat") { lstat(path, $0) }
+    }
+
+    private func status(
+        _ path: String, _ operation: String, _ call: (UnsafeMutablePointer<stat>) -> Int32
+    ) throws(SystemError) -> FileStatus? {
         var value = stat()
-        switch attemptSystemCall({ lstat(path, &value) }) {
+        switch attemptSystemCall({ call(&value) }) {
         case .success: return FileStatus(value)
         case .failure(ENOENT), .failure(ENOTDIR): return nil
-        case .failure(let code): throw SystemError(code: code, operation: "lstat", subject: path)
+        case .failure(let code): throw SystemError(code: code, operation: operation, subject: path)
         }
     }
 
@@ -127,8 +118,7 @@ package final class POSIXFileSystem: FileSystem {
     package func freeBytes(_ path: String) throws(SystemError) -> Int64? {
         var value = statvfs()
         _ = try systemCall("statvfs", on: path) { statvfs(path, &value) }
-        let (bytes, overflow) = Int64(clamping: value.f_bavail).multipliedReportingOverflow(by: Int64(clamping: value.f_frsize))
-        return overflow ? .max : bytes
+        return Int64(clamping: value.f_bavail).multipliedSaturated(by: Int64(clamping: value.f_frsize))
     }
 }
 

@@ -90,8 +90,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         let mustWake = inbox.withLock { inbox in
             guard !inbox.isStopped else { return false }
             change(&inbox)
-            defer { inbox.isAwake = true }
-            return !inbox.isAwake
+            return !exchange(&inbox.isAwake, with: true)
         }
         if mustWake { poller.wake() }
     }
@@ -345,7 +344,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
             job()
             meter.callbackEnded()
         }
-        running.removeAll(keepingCapacity: running.count <= Self.keptJobs)
+        if !running.isEmpty { running.removeAll(keepingCapacity: running.count <= Self.keptJobs) }
         for job in restJobs {
             job()
             meter.callbackEnded()

@@ -6,12 +6,9 @@ package struct Registration: Hashable, Sendable {
     /// The value that the poller stores for the registration. The highest generation is never used,
     /// so no token equals that of the wake-up.
     var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+}
 
-    init(slot: UInt32, generation: UInt32) {
-        self.slot = slot
-        self.generation = generation
-    }
-
+extension Registration {
     init(token: UInt64) {
         self.init(slot: UInt32(truncatingIfNeeded: token), generation: UInt32(truncatingIfNeeded: token >> 32))
     }
@@ -34,8 +31,6 @@ struct Registrations {
 
     private var entries: [Entry] = []
     private var freeSlots: [UInt32] = []
-
-    var count: Int { entries.count - freeSlots.count }
 
     mutating func insert(_ descriptor: Int32, _ interest: PollInterest, _ handler: @escaping (PollEvents) -> Void) -> Registration {
         let slot = freeSlots.popLast() ?? newSlot()

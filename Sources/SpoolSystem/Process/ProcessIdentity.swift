@@ -23,10 +23,7 @@ package enum ProcessIdentity {
     /// synced.
     package static func bootID() -> String? {
         #if canImport(Darwin)
-        var bytes = [UInt8](repeating: 0, count: 64)
-        var count = bytes.count
-        guard sysctlbyname("kern.bootsessionuuid", &bytes, &count, nil, 0) == 0 else { return nil }
-        let text = bytes.prefix(count).prefix { $0 != 0 }
+        fact("kern.bootsessionuuid")
         #else
         let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -35,7 +32,18 @@ package enum ProcessIdentity {
         let count = read(file, &bytes, bytes.count)
         guard count > 0 else { return nil }
         let text = bytes.prefix(count).prefix { $0 > 0x20 }
+        return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
         #endif
+    }
+
+    #if canImport(Darwin)
+    /// Returns a text of the kernel by its name (sysctlbyname(3)), of at most 64 bytes, or nil.
+    package static func fact(_ name: String) -> String? {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        var count = bytes.count
+        guard sysctlbyname(name, &bytes, &count, nil, 0) == 0 else { return nil }
+        let text = bytes.prefix(count).prefix { $0 != 0 }
         return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
     }
+    #endif
 }

@@ -43,7 +43,7 @@ extension SystemError: CustomStringConvertible {
 
     private var advice: String? {
         switch code {
-        case ENOSPC: "free some space on the disk or lower the quota"
+        case ENOSPC: "free some space on that disk"
         case EDQUOT: "raise the disk quota of this user or lower the quota of the cache"
         case EMFILE: "this process has too many files open; raise its limit (ulimit -n)"
         case ENFILE: "the system has too many files open; close some programs or raise the system's limit"

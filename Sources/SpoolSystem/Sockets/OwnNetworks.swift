@@ -1,3 +1,4 @@
+import SpoolCore
 import SpoolLibc
 
 /// The networks of this machine: its own addresses, and the IPv6 networks in which it has one.
@@ -37,10 +38,7 @@ package final class OwnNetworks: Sendable {
             guard let from = try source(address) else { return false }
             return from.networkBytes == address.networkBytes
         } catch {
-            let isFirst = hasReported.withLock { hasReported in
-                defer { hasReported = true }
-                return !hasReported
-            }
+            let isFirst = hasReported.withLock { !exchange(&$0, with: true) }
             if isFirst { report(error) }
             return false
         }

@@ -11,6 +11,13 @@ package enum ReceivingConnection {
         return spool_tcp_received(socket, &bytes) == 0 ? Int64(clamping: bytes) : nil
     }
 
+    /// Returns the bytes that wait in the kernel's buffer, TLS included (`FIONREAD`, ioctl_tty(2)); 0 for
+    /// a closed connection.
+    package static func waitingBytes(of socket: Int32) -> Int64 {
+        var bytes: Int32 = 0
+        return ioctl(socket, UInt(FIONREAD), &bytes) == 0 ? Int64(bytes) : 0
+    }
+
     /// Whether the window of an open connection can be made smaller and larger: since Linux 6.7. An
     /// earlier kernel takes a new bound only after a while.
     package static let windowsCanChange: Bool = {

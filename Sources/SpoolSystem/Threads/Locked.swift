@@ -27,6 +27,10 @@ package final class Locked<State>: @unchecked Sendable {
 
     /// Runs `body` with exclusive access to the value. Inlined, because each hit calls it several
     /// times.
+    ///
+    /// The class is not `@usableFromInline`, so other modules call this method. Where they inlined it,
+    /// the optimiser released an object that a closure had taken out of the value before the unlock,
+    /// and the object's `deinit` waited for the same lock for ever.
     @inlinable
     package func withLock<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
         pthread_mutex_lock(lock)

@@ -1,37 +1,31 @@
-import SpoolCore
+package import SpoolCore
 import SpoolLibc
 
 /// A value behind a lock whose changes threads can wait for. Lanes and timers are built on it.
 ///
-/// The closures follow the rules of ``Locked``. Only threads of this module wait; other code must
-/// not block.
-final class Monitor<State>: @unchecked Sendable {
-    // Safe to share: `state` is only touched between lock and unlock.
-    private let lock: UnsafeMutablePointer<pthread_mutex_t>
+/// The closures follow the rules of ``Locked``. Only threads of this module and those of tests wait;
+/// other code must not block.
+package final class Monitor<State>: @unchecked Sendable {
+    // Safe to share: the system's condition may be used on any thread.
+    private let locked: Locked<State>
     private let changed: UnsafeMutablePointer<pthread_cond_t>
-    private var state: State
 
-    init(_ state: sending State) {
-        self.state = state
-        lock = .allocate(capacity: 1)
-        lock.initialize(to: pthread_mutex_t())
+    /// Creates a lock around `state`.
+    package init(_ state: sending State) {
+        locked = Locked(state)
         changed = .allocate(capacity: 1)
         changed.initialize(to: pthread_cond_t())
-        var code = pthread_mutex_init(lock, nil)
-        precondition(code == 0, "pthread_mutex_init failed: \(code)")
-        code = Self.makeCondition(changed)
+        let code = Self.makeCondition(changed)
         precondition(code == 0, "pthread_cond_init failed: \(code)")
     }
 
     deinit {
         pthread_cond_destroy(changed)
         changed.deallocate()
-        pthread_mutex_destroy(lock)
-        lock.deallocate()
     }
 
     /// Runs `body` with the value, then wakes every waiting thread.
-    func change<R>(_ body: (inout State) -> R) -> R {
+    package func change<R>(_ body: (inout State) -> R) -> R {
         let result = withLock(body)
         wakeAll()
         return result
@@ -46,27 +40,25 @@ final class Monitor<State>: @unchecked Sendable {
     }
 
     /// Runs `body` with the value. Wakes no thread.
-    func withLock<R>(_ body: (inout State) -> R) -> R {
-        pthread_mutex_lock(lock)
-        defer { pthread_mutex_unlock(lock) }
-        return body(&state)
-    }
+    package func withLock<R>(_ body: (inout State) -> R) -> R { locked.withLock(body) }
 
     /// Waits until `body` returns a result. Calls `body` now, after every change, and when the time
     /// that it returned has passed.
-    func wait<R>(_ body: (inout State) -> Wait<R>) -> R {
-        pthread_mutex_lock(lock)
-        defer { pthread_mutex_unlock(lock) }
+    package func wait<R>(_ body: (inout State) -> Wait<R>) -> R {
+        pthread_mutex_lock(locked.lock)
+        defer { pthread_mutex_unlock(locked.lock) }
         while true {
-            switch body(&state) {
+            switch body(&locked.state) {
             case .done(let result): return result
-            case .change: pthread_cond_wait(changed, lock)
+            case .change: pthread_cond_wait(changed, locked.lock)
             case .time(let delay): waitForChange(atMost: max(0, delay))
             }
         }
     }
 
-    enum Wait<R> {
+    /// The answer to a look at the value.
+    package enum Wait<R> {
+        /// The wait is over.
         case done(R)
         /// Call again after a change.
         case change
@@ -81,7 +73,7 @@ final class Monitor<State>: @unchecked Sendable {
 
     private func waitForChange(atMost delay: Nanoseconds) {
         var relative = timespec(tv_sec: Int(delay / 1_000_000_000), tv_nsec: Int(delay % 1_000_000_000))
-        pthread_cond_timedwait_relative_np(changed, lock, &relative)
+        pthread_cond_timedwait_relative_np(changed, locked.lock, &relative)
     }
     #else
     /// The condition uses the monotonic clock, so that a change of the wall clock moves no timer.
@@ -103,7 +95,7 @@ final class Monitor<State>: @unchecked Sendable {
             deadline.tv_nsec -= 1_000_000_000
             deadline.tv_sec += 1
         }
-        pthread_cond_timedwait(changed, lock, &deadline)
+        pthread_cond_timedwait(changed, locked.lock, &deadline)
     }
     #endif
 }

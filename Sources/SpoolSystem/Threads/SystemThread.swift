@@ -42,10 +42,7 @@ package final class SystemThread: Sendable {
     /// Waits until `body` has returned. Only the first call waits. Must not be called on the thread
     /// itself.
     package func join() {
-        let thread = identity.withLock { (identity: inout Identity) -> pthread_t? in
-            defer { identity.thread = nil }
-            return identity.thread
-        }
+        let thread = identity.withLock { $0.thread.take() }
         guard let thread else { return }
         precondition(pthread_equal(thread, pthread_self()) == 0, "a thread cannot wait for itself")
         pthread_join(thread, nil)
@@ -127,6 +124,11 @@ private func runThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRaw
     let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
     spool_name_this_thread(start.name)
     SystemThread.blockBrokenPipeSignal()
+    #if canImport(Darwin)
+    // Players wait for each of these threads. Without a class the system would run them behind the
+    // user interface, and they would delay the queues of the players, which have this one.
+    pthread_set_qos_class_self_np(QOS_CLASS_USER_INITIATED, 0)
+    #endif
     start.body()
     return nil
 }

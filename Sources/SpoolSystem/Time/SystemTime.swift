@@ -21,7 +21,7 @@ package final class SystemTime: TimeSource {
     }
 
     /// The system's monotonic clock.
-    package var now: MonotonicInstant { Self.monotonicNow() }
+    package var now: MonotonicInstant { EventLoop.monotonicNow() }
 
     /// The system's wall clock.
     package var wallNow: Timestamp {
@@ -34,7 +34,7 @@ package final class SystemTime: TimeSource {
     package func after(_ delay: Nanoseconds, on mailbox: any Mailbox, _ job: @escaping @Sendable () -> Void) -> Timer {
         startThread()
         let waiting = WaitingTimer(mailbox: mailbox, job: job)
-        let deadline = deadline(after: delay)
+        let deadline = now + max(0, delay)
         let (id, isFirst) = timers.withLock { queue in
             let isFirst = queue.heap.firstDeadline.map { deadline < $0 } != false
             return (queue.heap.arm(deadline, waiting), isFirst)
@@ -52,11 +52,6 @@ package final class SystemTime: TimeSource {
     /// The number of waiting timers, for metrics.
     package var waitingTimers: Int { timers.withLock { $0.heap.count } }
 
-    private func deadline(after delay: Nanoseconds) -> MonotonicInstant {
-        let (sum, overflow) = now.nanoseconds.addingReportingOverflow(max(0, delay))
-        return MonotonicInstant(nanoseconds: overflow ? .max : sum)
-    }
-
     private func startThread() {
         let timers = timers
         thread.withLock { thread in
@@ -65,22 +60,10 @@ package final class SystemTime: TimeSource {
     }
 
     private static func run(_ timers: Monitor<TimerQueue>) {
-        while let due = timers.wait({ $0.takeDue(now: monotonicNow()) }) {
+        while let due = timers.wait({ $0.takeDue(now: EventLoop.monotonicNow()) }) {
             for timer in due { timer.mailbox.post(timer.job) }
         }
         _ = timers.withLock { $0.takeAll() }
-    }
-
-    /// On Darwin, the raw uptime stops while the system sleeps, and so do timers. CLOCK_MONOTONIC
-    /// does the same on Linux.
-    private static func monotonicNow() -> MonotonicInstant {
-        var time = timespec()
-        #if canImport(Darwin)
-        clock_gettime(CLOCK_UPTIME_RAW, &time)
-        #else
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        #endif
-        return MonotonicInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 }
 
@@ -108,8 +91,5 @@ private struct TimerQueue {
         return .time(first - now)
     }
 
-    mutating func takeAll() -> TimerHeap<WaitingTimer> {
-        defer { heap = TimerHeap() }
-        return heap
-    }
+    mutating func takeAll() -> TimerHeap<WaitingTimer> { exchange(&heap, with: TimerHeap()) }
 }

@@ -5,10 +5,7 @@ import SpoolStore
 
 extension StoreContract {
     static let factCases: [Rule] = [
-        Rule(name: "every field of a commit comes back") { (trial) throws(StoreError) in
-            let store = try trial.open()
-            let sample = StoreSample()
-            let generation = store.makeGeneration()
+        Rule(storing: "every field of a commit comes back") { (trial, store, sample, generation) throws(StoreError) in
             try sample.store([0..<100], of: generation, in: store)
             let wanted = StoredResource(
                 key: sample.key, url: sample.url, generation: generation, representation: sample.representation,
@@ -18,8 +15,7 @@ extension StoreContract {
             found?.unverified = ByteRangeSet()
             trial.expect(found == wanted, "\(String(describing: found)) instead of \(wanted)")
         },
-        Rule(name: "every kind of validator comes back") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("every kind of validator comes back") { (trial, store) throws(StoreError) in
             let time = Timestamp(nanoseconds: -1_234_567_890_123)
             let kinds: [Validator] = [
                 .strong(entityTag: "\"a, b; c\""), .weak(entityTag: "W/\"x\""), .lastModified(time, isStrong: true),
@@ -32,8 +28,7 @@ extension StoreContract {
                 trial.expectEqual(try store.lookup(sample.key)?.representation.validator, validator, "validator")
             }
         },
-        Rule(name: "every status comes back") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("every status comes back") { (trial, store) throws(StoreError) in
             for status in [200, 203, 301, 404, 999] {
                 var sample = StoreSample("https://media.example/\(status)")
                 sample.representation.status = status
@@ -41,8 +36,7 @@ extension StoreContract {
                 trial.expectEqual(try store.lookup(sample.key)?.representation, sample.representation, "response")
             }
         },
-        Rule(name: "a key that is not stored has no resource") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("a key that is not stored has no resource") { (trial, store) throws(StoreError) in
             let sample = StoreSample()
             trial.expect(try store.lookup(sample.key) == nil, "an empty store has it")
             try store.commit(sample.commit(store.makeGeneration()))
@@ -50,8 +44,7 @@ extension StoreContract {
             trial.expect(try store.lookup(other) == nil, "a longer key is another key")
             trial.expect(try store.lookup(ResourceKey(normalized: "")) == nil, "the empty key is another key")
         },
-        Rule(name: "keys and URLs of any text are kept apart") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("keys and URLs of any text are kept apart") { (trial, store) throws(StoreError) in
             let keys = ["", "a", "A", "a\u{0}b", "a\u{0}c", "ключ 鍵 🗝", "%2F", "'; DROP TABLE resources; --"]
             for key in keys { try store.commit(StoreSample(key).commit(store.makeGeneration())) }
             for key in keys {
@@ -59,8 +52,7 @@ extension StoreContract {
             }
             trial.expectEqual(try store.count(), keys.count, "count")
         },
-        Rule(name: "a length learnt later belongs to the same generation") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("a length learnt later belongs to the same generation") { (trial, store) throws(StoreError) in
             var sample = StoreSample(length: nil)
             let generation = store.makeGeneration()
             let file = try sample.store([0..<500], of: generation, in: store)
@@ -73,8 +65,7 @@ extension StoreContract {
             trial.expectEqual(found?.spans, .of(0..<500), "spans")
             withExtendedLifetime(file) {}
         },
-        Rule(name: "a resource of zero bytes is stored") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("a resource of zero bytes is stored") { (trial, store) throws(StoreError) in
             let sample = StoreSample(length: 0)
             let generation = store.makeGeneration()
             let file = try store.dataFile(of: generation, key: sample.key, fileExtension: sample.fileExtension)
@@ -84,8 +75,7 @@ extension StoreContract {
             trial.expectEqual(found?.spans, ByteRangeSet(), "spans")
             trial.expectEqual(try file.bytes(at: 0, count: 1), [], "bytes")
         },
-        Rule(name: "new header fields and a new URL replace the old ones") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("new header fields and a new URL replace the old ones") { (trial, store) throws(StoreError) in
             var sample = StoreSample()
             let generation = store.makeGeneration()
             try store.commit(sample.commit(generation))
@@ -97,8 +87,7 @@ extension StoreContract {
             trial.expectEqual(found?.url, sample.url, "URL")
             trial.expect(found?.representation == sample.representation, "\(String(describing: found?.representation))")
         },
-        Rule(name: "touching sets access times and nothing else does") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("touching sets access times and nothing else does") { (trial, store) throws(StoreError) in
             var sample = StoreSample()
             let generation = store.makeGeneration()
             try store.commit(sample.commit(generation))

@@ -5,8 +5,7 @@ import SpoolStore
 
 extension StoreContract {
     static let generationCases: [Rule] = [
-        Rule(name: "a new generation retires the old one, whose open file can still be read") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("a new generation retires the old one, whose open file can still be read") { (trial, store) throws(StoreError) in
             var sample = StoreSample()
             let old = store.makeGeneration()
             let oldFile = try sample.store([0..<1000], of: old, in: store)
@@ -21,10 +20,7 @@ extension StoreContract {
             try trial.expectPattern(oldFile, sample, old.rawValue, in: 0, count: 1000)
             try trial.expectPattern(newFile, sample, new.rawValue, in: 0, count: 10)
         },
-        Rule(name: "a retired generation does not come back") { (trial) throws(StoreError) in
-            let store = try trial.open()
-            let sample = StoreSample()
-            let old = store.makeGeneration()
+        Rule(storing: "a retired generation does not come back") { (trial, store, sample, old) throws(StoreError) in
             let oldFile = try sample.store([0..<1000], of: old, in: store)
             let new = store.makeGeneration()
             let newFile = try sample.store([0..<10], of: new, in: store)
@@ -34,18 +30,15 @@ extension StoreContract {
             trial.expectEqual(found?.spans, .of(0..<10), "spans")
             withExtendedLifetime((oldFile, newFile)) {}
         },
-        Rule(name: "a generation that was overtaken before its first commit enters nothing") { (trial) throws(StoreError) in
-            let store = try trial.open()
-            let sample = StoreSample()
-            let slow = store.makeGeneration()
+        Rule(storing: "a generation that was overtaken before its first commit enters nothing") {
+            (trial, store, sample, slow) throws(StoreError) in
             let fast = store.makeGeneration()
             let file = try sample.store([0..<10], of: fast, in: store)
             try store.commit(sample.commit(slow))
             trial.expectEqual(try store.lookup(sample.key)?.generation, fast, "generation")
             withExtendedLifetime(file) {}
         },
-        Rule(name: "a removed resource is gone, and its open file can still be read and written") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("a removed resource is gone, and its open file can still be read and written") { (trial, store) throws(StoreError) in
             let sample = StoreSample(), other = StoreSample("other")
             let generation = store.makeGeneration()
             let file = try sample.store([0..<100], of: generation, in: store)
@@ -61,10 +54,7 @@ extension StoreContract {
             trial.expect(try store.lookup(sample.key) == nil, "a late commit brought it back")
             try trial.expectPattern(file, sample, generation.rawValue, in: 100, count: 100)
         },
-        Rule(name: "a resource that was removed can be stored again") { (trial) throws(StoreError) in
-            let store = try trial.open()
-            let sample = StoreSample()
-            let first = store.makeGeneration()
+        Rule(storing: "a resource that was removed can be stored again") { (trial, store, sample, first) throws(StoreError) in
             let oldFile = try sample.store([0..<100], of: first, in: store)
             _ = try store.remove(sample.key)
             let second = store.makeGeneration()
@@ -74,8 +64,7 @@ extension StoreContract {
             try trial.expectHole(newFile, in: 0, count: 50)
             try trial.expectPattern(oldFile, sample, first.rawValue, in: 0, count: 100)
         },
-        Rule(name: "removing all leaves nothing, not even what is being fetched") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("removing all leaves nothing, not even what is being fetched") { (trial, store) throws(StoreError) in
             let films = (0..<5).map { StoreSample("film-\($0)") }
             var files: [any DataFile] = []
             for film in films.dropLast() { files.append(try film.store([0..<10], of: store.makeGeneration(), in: store)) }
@@ -90,8 +79,7 @@ extension StoreContract {
             trial.expectEqual(try store.count(), 1, "count after storing again")
             withExtendedLifetime(files) {}
         },
-        Rule(name: "generation numbers grow") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("generation numbers grow") { (trial, store) throws(StoreError) in
             let numbers = (0..<1000).map { _ in store.makeGeneration() }
             trial.expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "they do not")
         },

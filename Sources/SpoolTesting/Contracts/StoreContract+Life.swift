@@ -5,8 +5,7 @@ import SpoolStore
 
 extension StoreContract {
     static let listingCases: [Rule] = [
-        Rule(name: "pages list every resource once, in the order of keys' bytes") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("pages list every resource once, in the order of keys' bytes") { (trial, store) throws(StoreError) in
             let keys = ["b", "a", "z", "aa", "Z", "é", "~", "10", "9", "a/b", "日本"]
             for key in keys { try store.commit(StoreSample(key).commit(store.makeGeneration())) }
             let wanted = keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -22,8 +21,7 @@ extension StoreContract {
             }
             trial.expectEqual(try store.resources(after: nil, limit: 0).count, 0, "resources with limit 0")
         },
-        Rule(name: "a listing says what a lookup says") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("a listing says what a lookup says") { (trial, store) throws(StoreError) in
             let films = ["x", "y"].map { StoreSample($0) }
             var files: [any DataFile] = []
             for film in films { files.append(try film.store([5..<10, 70_000..<80_000], of: store.makeGeneration(), in: store)) }
@@ -32,41 +30,38 @@ extension StoreContract {
             }
             withExtendedLifetime(files) {}
         },
-        Rule(name: "the least recently used come first, by touches and commits") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("the least recently used come first, by touches and commits") { (trial, store) throws(StoreError) in
             let keys = ["a", "b", "c"]
             for key in keys { try store.commit(StoreSample(key).commit(store.makeGeneration())) }
             let samples = keys.map { StoreSample($0) }
             try store.touch([samples[0].key: Timestamp(seconds: 4_000_000_003), samples[1].key: Timestamp(seconds: 4_000_000_001)])
             try store.touch([samples[2].key: Timestamp(seconds: 4_000_000_002)])
             let wanted = [samples[1].key, samples[2].key, samples[0].key]
-            let candidates = try store.evictionCandidates(after: nil, limit: 10)
+            let candidates = try store.evictionCandidates(after: nil, largerThan: -1, limit: 10)
             trial.expectEqual(candidates.map(\.key), wanted, "order of use")
             trial.expectEqual(candidates[0].lastAccess, Timestamp(seconds: 4_000_000_001), "time of use")
-            trial.expectEqual(
-                try store.evictionCandidates(after: nil, limit: 2).map(\.key), Array(wanted.prefix(2)), "order of use, limited")
-            trial.expectEqual(try store.evictionCandidates(after: nil, limit: 0), [], "none")
+            let first = try store.evictionCandidates(after: nil, largerThan: -1, limit: 2)
+            trial.expectEqual(first.map(\.key), Array(wanted.prefix(2)), "order of use, limited")
+            trial.expectEqual(try store.evictionCandidates(after: nil, largerThan: -1, limit: 0), [], "none")
         },
-        Rule(name: "candidates for eviction come in pages, each once, also those unused equally long") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("candidates for eviction come in pages, each once, also those unused equally long") { (trial, store) throws(StoreError) in
             let samples = (0..<7).map { StoreSample("film-\($0)") }
             for sample in samples { try sample.store([0..<70_000], of: store.makeGeneration(), in: store) }
             try store.touch([samples[3].key: Timestamp(seconds: 1_800_000_000)])
-            let all = try store.evictionCandidates(after: nil, limit: 100)
+            let all = try store.evictionCandidates(after: nil, largerThan: -1, limit: 100)
             trial.expectEqual(Set(all.map(\.key)), Set(samples.map(\.key)), "candidates")
             trial.expect(all.allSatisfy { $0.length == samples[0].representation.length }, "lengths \(all.map(\.length))")
             for limit in [1, 2, 7] {
                 var paged: [EvictionCandidate] = []
                 while paged.count <= samples.count {
-                    let page = try store.evictionCandidates(after: paged.last, limit: limit)
+                    let page = try store.evictionCandidates(after: paged.last, largerThan: -1, limit: limit)
                     if page.isEmpty { break }
                     paged += page
                 }
                 trial.expectEqual(paged, all, "in pages of \(limit)")
             }
         },
-        Rule(name: "evicted blocks are out of the index and free their room; the others stay as they are") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("evicted blocks are out of the index and free their room; the others stay as they are") { (trial, store) throws(StoreError) in
             let sample = StoreSample()
             let block = Piece.blockBytes
             let generation = store.makeGeneration()
@@ -82,8 +77,7 @@ extension StoreContract {
             trial.expectEqual(try store.lookup(sample.key)?.spans, .of(0..<7 * block), "spans, stored again")
             try trial.expectPattern(file, sample, generation.rawValue, in: 0, count: Int(7 * block))
         },
-        Rule(name: "what is pinned is no candidate, before its first byte and after its removal") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("what is pinned is no candidate, before its first byte and after its removal") { (trial, store) throws(StoreError) in
             let samples = ["a", "b"].map { StoreSample($0) }
             let time = Timestamp(seconds: 1_800_000_000)
             trial.expect(try store.setPinned(samples[0].key, true, time: time), "the first pin changed nothing")
@@ -93,14 +87,15 @@ extension StoreContract {
             for sample in samples { try store.commit(sample.commit(store.makeGeneration())) }
             trial.expectEqual(try store.lookup(samples[0].key)?.isPinned, true, "pinned")
             trial.expectEqual(try store.pinsWithoutBytes(after: nil, limit: 9), [], "pins of what is stored")
+            trial.expectEqual(try store.pinnedBytes(), 0, "bytes of a pinned resource without one")
             trial.expectEqual(try store.resources(after: nil, limit: 9).map(\.isPinned), [true, false], "pinned in a listing")
-            trial.expectEqual(try store.evictionCandidates(after: nil, limit: 9).map(\.key), [samples[1].key], "candidates")
+            trial.expectEqual(try store.evictionCandidates(after: nil, largerThan: -1, limit: 9).map(\.key), [samples[1].key], "candidates")
             _ = try store.remove(samples[0].key)
             try store.commit(samples[0].commit(store.makeGeneration()))
             trial.expectEqual(try store.lookup(samples[0].key)?.isPinned, true, "pinned after a removal")
             trial.expect(try store.setPinned(samples[0].key, false, time: time), "unpinning changed nothing")
             trial.expect(try !store.setPinned(samples[0].key, false, time: time), "unpinning twice changed something")
-            trial.expectEqual(try store.evictionCandidates(after: nil, limit: 9).count, 2, "candidates without pins")
+            trial.expectEqual(try store.evictionCandidates(after: nil, largerThan: -1, limit: 9).count, 2, "candidates without pins")
             _ = try store.setPinned(samples[1].key, true, time: time)
             try store.setHistory("2026-01-01 readers=1")
             try store.removeAll()
@@ -108,8 +103,7 @@ extension StoreContract {
             try store.commit(samples[1].commit(store.makeGeneration()))
             trial.expectEqual(try store.lookup(samples[1].key)?.isPinned, false, "pinned after everything was removed")
         },
-        Rule(name: "the count is that of resources") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("the count is that of resources") { (trial, store) throws(StoreError) in
             trial.expectEqual(try store.count(), 0, "count of an empty store")
             for key in ["a", "b", "a"] { try store.commit(StoreSample(key).commit(store.makeGeneration())) }
             trial.expectEqual(try store.count(), 2, "count")
@@ -117,37 +111,27 @@ extension StoreContract {
     ]
 
     static let closingCases: [Rule] = [
-        Rule(name: "a closed store answers no call") { (trial) throws(StoreError) in
-            let store = try trial.open()
-            let sample = StoreSample()
-            let generation = store.makeGeneration()
+        Rule(storing: "a closed store answers no call") { (trial, store, sample, generation) throws(StoreError) in
             let file = try sample.store([0..<100], of: generation, in: store)
             try store.close()
-            trial.expectThrows(.closed, from: "lookup") { () throws(StoreError) in _ = try store.lookup(sample.key) }
-            trial.expectThrows(.closed, from: "commit") { () throws(StoreError) in try store.commit(sample.commit(generation)) }
-            trial.expectThrows(.closed, from: "discard") { () throws(StoreError) in try store.discard(.of(0..<1), of: generation) }
-            trial.expectThrows(.closed, from: "makeDurable") { () throws(StoreError) in try store.makeDurable() }
-            trial.expectThrows(.closed, from: "touch") { () throws(StoreError) in try store.touch([:]) }
-            trial.expectThrows(.closed, from: "remove") { () throws(StoreError) in _ = try store.remove(sample.key) }
-            trial.expectThrows(.closed, from: "removeAll") { () throws(StoreError) in try store.removeAll() }
-            trial.expectThrows(.closed, from: "resources") { () throws(StoreError) in _ = try store.resources(after: nil, limit: 1) }
-            trial.expectThrows(.closed, from: "totalSizeBytes") { () throws(StoreError) in _ = try store.totalSizeBytes() }
-            trial.expectThrows(.closed, from: "evictionCandidates") { () throws(StoreError) in
-                _ = try store.evictionCandidates(after: nil, limit: 1)
-            }
-            trial.expectThrows(.closed, from: "setPinned") { () throws(StoreError) in
-                _ = try store.setPinned(sample.key, true, time: sample.time)
-            }
-            trial.expectThrows(.closed, from: "count") { () throws(StoreError) in _ = try store.count() }
-            trial.expectThrows(.closed, from: "close") { () throws(StoreError) in try store.close() }
-            trial.expectThrows(.closed, from: "dataFile") { () throws(StoreError) in
-                _ = try store.dataFile(of: generation, key: sample.key, fileExtension: "")
-            }
-            trial.expectThrows(.closed, from: "write") { () throws(StoreError) in try file.write([1], at: 100) }
+            trial.expectThrows(.closed, from: "lookup", try store.lookup(sample.key))
+            trial.expectThrows(.closed, from: "commit", try store.commit(sample.commit(generation)))
+            trial.expectThrows(.closed, from: "discard", try store.discard(.of(0..<1), of: generation))
+            trial.expectThrows(.closed, from: "makeDurable", try store.makeDurable())
+            trial.expectThrows(.closed, from: "touch", try store.touch([:]))
+            trial.expectThrows(.closed, from: "remove", try store.remove(sample.key))
+            trial.expectThrows(.closed, from: "removeAll", try store.removeAll())
+            trial.expectThrows(.closed, from: "resources", try store.resources(after: nil, limit: 1))
+            trial.expectThrows(.closed, from: "totalSizeBytes", try store.totalSizeBytes())
+            trial.expectThrows(.closed, from: "evictionCandidates", try store.evictionCandidates(after: nil, largerThan: -1, limit: 1))
+            trial.expectThrows(.closed, from: "setPinned", try store.setPinned(sample.key, true, time: sample.time))
+            trial.expectThrows(.closed, from: "count", try store.count())
+            trial.expectThrows(.closed, from: "close", try store.close())
+            trial.expectThrows(.closed, from: "dataFile", try store.dataFile(of: generation, key: sample.key, fileExtension: ""))
+            trial.expectThrows(.closed, from: "write", try file.write([1], at: 100))
             try trial.expectPattern(file, sample, generation.rawValue, in: 0, count: 100)
         },
-        Rule(name: "durable points may follow one another, with nothing between") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("durable points may follow one another, with nothing between") { (trial, store) throws(StoreError) in
             try store.makeDurable()
             let sample = StoreSample()
             let generation = store.makeGeneration()
@@ -162,7 +146,7 @@ extension StoreContract {
     ]
 
     static let persistenceCases: [Rule] = [
-        Rule(name: "everything is there when the store is opened again") { (trial) throws(StoreError) in
+        Rule(opening: "everything is there when the store is opened again") { (trial) throws(StoreError) in
             let films = (0..<20).map { StoreSample("film-\($0)", length: $0 % 2 == 0 ? nil : 1 << 20) }
             var before: [StoredResource] = []
             var total: Int64 = 0
@@ -189,7 +173,7 @@ extension StoreContract {
             }
             try store.close()
         },
-        Rule(name: "a generation goes on growing after the store is opened again") { (trial) throws(StoreError) in
+        Rule(opening: "a generation goes on growing after the store is opened again") { (trial) throws(StoreError) in
             let sample = StoreSample()
             let first = try trial.open()
             let generation = first.makeGeneration()
@@ -202,7 +186,7 @@ extension StoreContract {
             try trial.expectPattern(file, sample, generation.rawValue, in: 0, count: 200)
             try second.close()
         },
-        Rule(name: "generation numbers are never used twice") { (trial) throws(StoreError) in
+        Rule(opening: "generation numbers are never used twice") { (trial) throws(StoreError) in
             var last = GenerationID(rawValue: 0)
             for round in 0..<4 {
                 let store = try trial.open()
@@ -215,7 +199,7 @@ extension StoreContract {
                 try store.close()
             }
         },
-        Rule(name: "what was removed stays removed when the store is opened again") { (trial) throws(StoreError) in
+        Rule(opening: "what was removed stays removed when the store is opened again") { (trial) throws(StoreError) in
             let films = ["a", "b", "c"].map { StoreSample($0) }
             let first = try trial.open()
             for film in films { try film.store([0..<10], of: first.makeGeneration(), in: first) }

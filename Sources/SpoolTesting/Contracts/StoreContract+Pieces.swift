@@ -7,10 +7,7 @@ extension StoreContract {
     private static let block = Piece.blockBytes
 
     static let pieceCases: [Rule] = [
-        Rule(name: "pieces that touch are one span") { (trial) throws(StoreError) in
-            let store = try trial.open()
-            let sample = StoreSample()
-            let generation = store.makeGeneration()
+        Rule(storing: "pieces that touch are one span") { (trial, store, sample, generation) throws(StoreError) in
             try sample.store([100..<200, 300..<400], of: generation, in: store)
             trial.expectEqual(try store.lookup(sample.key)?.spans, .of(100..<200, 300..<400), "spans")
             try sample.store([200..<300], of: generation, in: store)
@@ -18,10 +15,7 @@ extension StoreContract {
             try sample.store([0..<100, 400..<block, block..<(3 * block), (3 * block)..<(3 * block + 7)], of: generation, in: store)
             trial.expectEqual(try store.lookup(sample.key)?.spans, .of(0..<(3 * block + 7)), "spans over blocks")
         },
-        Rule(name: "a resource filled in any order is one span") { (trial) throws(StoreError) in
-            let store = try trial.open()
-            let sample = StoreSample()
-            let generation = store.makeGeneration()
+        Rule(storing: "a resource filled in any order is one span") { (trial, store, sample, generation) throws(StoreError) in
             let file = try store.dataFile(of: generation, key: sample.key, fileExtension: sample.fileExtension)
             // The run has a ragged end, is longer than a group of blocks, and comes in eleven
             // parts, visited in steps of seven.
@@ -34,10 +28,7 @@ extension StoreContract {
             }
             trial.expectEqual(try store.lookup(sample.key)?.spans, .of(0..<length), "spans")
         },
-        Rule(name: "discarded bytes are not stored") { (trial) throws(StoreError) in
-            let store = try trial.open()
-            let sample = StoreSample()
-            let generation = store.makeGeneration()
+        Rule(storing: "discarded bytes are not stored") { (trial, store, sample, generation) throws(StoreError) in
             try sample.store([0..<(4 * block)], of: generation, in: store)
             let lost = ByteRangeSet.of(10..<20, (block - 1)..<(2 * block), (4 * block)..<(9 * block))
             try store.discard(lost, of: generation)
@@ -52,10 +43,8 @@ extension StoreContract {
             trial.expectEqual(try store.lookup(sample.key)?.spans, ByteRangeSet(), "spans after discarding all")
             try store.discard(.of(0..<1), of: GenerationID(rawValue: generation.rawValue + 999))
         },
-        Rule(name: "a write answers pieces that are its bytes, and the index has them") { (trial) throws(StoreError) in
-            let store = try trial.open()
-            let sample = StoreSample()
-            let generation = store.makeGeneration()
+        Rule(storing: "a write answers pieces that are its bytes, and the index has them") {
+            (trial, store, sample, generation) throws(StoreError) in
             let file = try store.dataFile(of: generation, key: sample.key, fileExtension: sample.fileExtension)
             let lower: Int64 = 1000, upper = 5 * block + 7
             let bytes = sample.pattern(generation.rawValue, at: lower, count: Int(upper - lower))
@@ -74,10 +63,7 @@ extension StoreContract {
             trial.expect(
                 try store.pieces(of: generation, in: part).allSatisfy { $0.range.overlaps(part) }, "pieces without bytes in the range")
         },
-        Rule(name: "a punch gives whole blocks back and leaves the others") { (trial) throws(StoreError) in
-            let store = try trial.open()
-            let sample = StoreSample()
-            let generation = store.makeGeneration()
+        Rule(storing: "a punch gives whole blocks back and leaves the others") { (trial, store, sample, generation) throws(StoreError) in
             let file = try sample.store([0..<(6 * block)], of: generation, in: store)
             trial.expect(try !file.punch(ByteRange(lower: 1, upper: block)), "part of a block was punched")
             let range = ByteRange(lower: block + 1, upper: 4 * block + 1)
@@ -89,10 +75,7 @@ extension StoreContract {
             try sample.store([(2 * block)..<(4 * block)], of: generation, in: store)
             try trial.expectPattern(file, sample, generation.rawValue, in: 2 * block, count: Int(2 * block))
         },
-        Rule(name: "what was written is read, holes and all") { (trial) throws(StoreError) in
-            let store = try trial.open()
-            let sample = StoreSample()
-            let generation = store.makeGeneration()
+        Rule(storing: "what was written is read, holes and all") { (trial, store, sample, generation) throws(StoreError) in
             let file = try sample.store([10..<20, (block - 3)..<(block + 3)], of: generation, in: store)
             try trial.expectPattern(file, sample, generation.rawValue, in: 10, count: 10)
             try trial.expectPattern(file, sample, generation.rawValue, in: block - 3, count: 6)
@@ -100,8 +83,7 @@ extension StoreContract {
             trial.expectEqual(try file.bytes(at: block + 1, count: 100).count, 2, "bytes before the end of the file")
             trial.expectEqual(try file.bytes(at: block + 3, count: 100), [], "bytes at the end of the file")
         },
-        Rule(name: "offsets beyond four gigabytes work") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("offsets beyond four gigabytes work") { (trial, store) throws(StoreError) in
             let sample = StoreSample(length: 1 << 43)
             let generation = store.makeGeneration()
             let far: Int64 = 5 << 30, farther: Int64 = (1 << 42) + 1
@@ -111,16 +93,12 @@ extension StoreContract {
             try trial.expectPattern(file, sample, generation.rawValue, in: far, count: 10)
             try trial.expectPattern(file, sample, generation.rawValue, in: farther, count: 10)
         },
-        Rule(name: "one generation has one open file") { (trial) throws(StoreError) in
-            let store = try trial.open()
-            let sample = StoreSample()
-            let generation = store.makeGeneration()
+        Rule(storing: "one generation has one open file") { (trial, store, sample, generation) throws(StoreError) in
             let file = try sample.store([0..<10], of: generation, in: store)
             let again = try store.dataFile(of: generation, key: sample.key, fileExtension: sample.fileExtension)
             trial.expect(file === again, "another object")
         },
-        Rule(name: "sizes count what the files occupy") { (trial) throws(StoreError) in
-            let store = try trial.open()
+        Rule("sizes count what the files occupy") { (trial, store) throws(StoreError) in
             trial.expectEqual(try store.totalSizeBytes(), 0, "size of an empty store")
             let films = [StoreSample("a"), StoreSample("b")]
             var files: [any DataFile] = []

@@ -1,3 +1,4 @@
+import SpoolCore
 public import SpoolStore
 
 /// The rules for every `ResourceStore`, as cases that run on an implementation.
@@ -45,6 +46,24 @@ public struct StoreContract {
         var name: String
         var check: @Sendable (inout StoreTrial) throws(StoreError) -> Void
 
+        /// Creates a rule whose code opens the storage itself.
+        init(opening name: String, _ check: @escaping @Sendable (inout StoreTrial) throws(StoreError) -> Void) {
+            (self.name, self.check) = (name, check)
+        }
+
+        /// Creates a rule for a store on an empty storage.
+        init(_ name: String, _ check: @escaping @Sendable (inout StoreTrial, any ResourceStore) throws(StoreError) -> Void) {
+            self.init(opening: name) { (trial) throws(StoreError) in try check(&trial, trial.open()) }
+        }
+
+        /// Creates a rule for a generation of a sample in a store on an empty storage.
+        init(
+            storing name: String,
+            _ check: @escaping @Sendable (inout StoreTrial, any ResourceStore, StoreSample, GenerationID) throws(StoreError) -> Void
+        ) {
+            self.init(name) { (trial, store) throws(StoreError) in try check(&trial, store, StoreSample(), store.makeGeneration()) }
+        }
+
         /// The name with hyphens instead of spaces, because it may become a directory.
         var storage: String { String(name.map { $0.isLetter || $0.isNumber ? $0 : "-" }) }
     }
@@ -75,9 +94,9 @@ struct StoreTrial {
     }
 
     /// Expects `call` to throw `error`.
-    mutating func expectThrows(_ error: StoreError, from what: String, _ call: () throws(StoreError) -> Void) {
+    mutating func expectThrows<Value>(_ error: StoreError, from what: String, _ call: @autoclosure () throws(StoreError) -> Value) {
         do throws(StoreError) {
-            try call()
+            _ = try call()
             fail("\(what) did not throw \(error)")
         } catch let thrown {
             expectEqual(thrown, error, what)

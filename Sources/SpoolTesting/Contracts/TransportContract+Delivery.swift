@@ -32,8 +32,7 @@ extension TransportContract {
     }
 
     func errorBody() -> [String] {
-        let probe = TransferProbe()
-        probe.start(OriginRequest(url: base + "/missing", fields: [:]), on: transport)
+        let probe = probe(OriginRequest(url: base + "/missing", fields: [:]))
         return violations(probe, end: .complete, bytes: 12, status: 404)
     }
 
@@ -54,8 +53,7 @@ extension TransportContract {
     }
 
     func redirect() -> [String] {
-        let probe = TransferProbe()
-        probe.start(OriginRequest(url: base + "/moved", fields: [:]), on: transport)
+        let probe = probe(OriginRequest(url: base + "/moved", fields: [:]))
         let result = violations(probe, end: .complete, bytes: 0, status: 302)
         return probe.value.head?.fields["Location"] == "/whole" ? result : result + ["Location is not the origin's"]
     }

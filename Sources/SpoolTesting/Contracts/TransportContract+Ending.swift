@@ -85,11 +85,7 @@ extension TransportContract {
     // MARK: By the origin's or the network's
 
     func refused() -> [String] {
-        let probe = TransferProbe()
-        probe.start(OriginRequest(url: unreachable, fields: [:]), on: transport)
-        guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }
-        guard case .failed(.unreachable) = end else { return ["ended with \(end), not unreachable"] }
-        return probe.value.violations + (probe.value.head == nil ? [] : ["a head came"])
+        failure(of: OriginRequest(url: unreachable, fields: [:]), mayHaveHead: false) { if case .unreachable = $0 { true } else { false } }
     }
 
     /// A body that breaks off after all earlier bytes were delivered.
@@ -105,11 +101,14 @@ extension TransportContract {
     }
 
     func failure(at path: String, where isRight: (OriginError) -> Bool) -> [String] {
-        let probe = TransferProbe()
-        probe.start(OriginRequest(url: base + path, fields: [:]), on: transport)
+        failure(of: OriginRequest(url: base + path, fields: [:]), where: isRight)
+    }
+
+    private func failure(of request: OriginRequest, mayHaveHead: Bool = true, where isRight: (OriginError) -> Bool) -> [String] {
+        let probe = probe(request)
         guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }
-        guard case .failed(let error) = end, isRight(error) else { return ["ended with \(end)"] }
-        return probe.value.violations
+        guard case .failed(let error) = end, isRight(error) else { return ["\(request.url) ended with \(end)"] }
+        return probe.value.violations + (mayHaveHead || probe.value.head == nil ? [] : ["a head came"])
     }
 
     // MARK: By the request itself
@@ -124,21 +123,13 @@ extension TransportContract {
             OriginRequest(url: base + "/sm\0all", fields: [:]),
         ]
         return requests.flatMap { request in
-            let probe = TransferProbe()
-            probe.start(request, on: transport)
-            guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }
-            guard case .failed(.malformed) = end else { return ["ended with \(end), not malformed"] }
-            return probe.value.violations + (probe.value.head == nil ? [] : ["the request was sent"])
+            failure(of: request, mayHaveHead: false) { if case .malformed = $0 { true } else { false } }
         }
     }
 
     func unsupportedScheme() -> [String] {
         ["file:///etc/hostname", "ftp://127.0.0.1/", "http:/small", ""].flatMap { url in
-            let probe = TransferProbe()
-            probe.start(OriginRequest(url: url, fields: [:]), on: transport)
-            guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }
-            guard case .failed(.unsupportedURL) = end else { return ["\(url) ended with \(end)"] }
-            return probe.value.violations
+            failure(of: OriginRequest(url: url, fields: [:])) { if case .unsupportedURL = $0 { true } else { false } }
         }
     }
 }

@@ -12,8 +12,7 @@ extension TransportContract {
     }
 
     func head() -> [String] {
-        let probe = TransferProbe()
-        probe.start(request("HEAD", "/whole"), on: transport)
+        let probe = probe(request("HEAD", "/whole"))
         let result = violations(probe, end: .complete, bytes: 0, status: 200)
         let length = probe.value.head?.fields["Content-Length"]
         return (length == String(Self.wholeLength) ? result : result + ["Content-Length is \(length ?? "missing")"]) + stillServes()
@@ -21,8 +20,7 @@ extension TransportContract {
 
     func method() -> [String] {
         ["DELETE", "OPTIONS", "PROPFIND"].flatMap { name in
-            let probe = TransferProbe()
-            probe.start(request(name, "/method"), on: transport)
+            let probe = probe(request(name, "/method"))
             let result = violations(probe, end: .complete, bytes: 5, status: 200)
             let echo = probe.value.head?.fields["X-Echo"] ?? "nothing"
             return echo.hasPrefix(name) ? result : result + ["\(name) came as \(echo)"]
@@ -41,15 +39,13 @@ extension TransportContract {
 
     func upload() -> [String] {
         ["POST", "PUT", "PATCH"].flatMap { name in
-            let probe = TransferProbe()
-            probe.start(request(name, "/upload", RequestBody(Self.uploadBytes)), on: transport)
+            let probe = probe(request(name, "/upload", RequestBody(Self.uploadBytes)))
             return violations(probe, sent: Self.uploadBytes, by: name)
         }
     }
 
     func emptyUpload() -> [String] {
-        let probe = TransferProbe()
-        probe.start(request("POST", "/upload", RequestBody([])), on: transport)
+        let probe = probe(request("POST", "/upload", RequestBody([])))
         return violations(probe, sent: [], by: "POST")
     }
 
@@ -59,8 +55,7 @@ extension TransportContract {
         let body = RequestBody(count: Int64(bytes.count))
         let rooms = Awaited(0)
         body.onRoom { rooms.change { $0 += 1 } }
-        let probe = TransferProbe()
-        probe.start(request("POST", "/upload", body), on: transport)
+        let probe = probe(request("POST", "/upload", body))
         var sent = 0
         while sent < bytes.count {
             let before = rooms.value
@@ -75,8 +70,7 @@ extension TransportContract {
 
     func brokenUpload() -> [String] {
         let body = RequestBody(count: 1000)
-        let probe = TransferProbe()
-        probe.start(request("POST", "/upload", body), on: transport)
+        let probe = probe(request("POST", "/upload", body))
         _ = [UInt8](repeating: 1, count: 500).withUnsafeBytes { body.write($0) }
         body.breakOff()
         guard let end = probe.waitForEnd() else { return ["the transfer never ended"] }
@@ -86,8 +80,7 @@ extension TransportContract {
 
     func cancelInUpload() -> [String] {
         let body = RequestBody(count: 1000)
-        let probe = TransferProbe()
-        probe.start(request("POST", "/upload", body), on: transport)
+        let probe = probe(request("POST", "/upload", body))
         _ = [UInt8](repeating: 1, count: 500).withUnsafeBytes { body.write($0) }
         probe.transfer?.cancel()
         return violations(probe, end: .cancelled) + stillServes()

@@ -157,6 +157,12 @@ public struct TransportContract: Sendable {
         return probe
     }
 
+    func probe(_ request: OriginRequest) -> TransferProbe {
+        let probe = TransferProbe()
+        probe.start(request, on: transport)
+        return probe
+    }
+
     /// Returns the violations of a transfer that should have ended in this way, after this many
     /// bytes.
     func violations(_ probe: TransferProbe, end: TransferEnd, bytes: Int64? = nil, status: Int? = nil) -> [String] {

@@ -22,9 +22,6 @@ struct SparsePages {
 
     var allocatedPages: Int { pages.count }
 
-    /// Whether a power loss would change nothing.
-    var isDurable: Bool { durable.isEmpty && size == durableSize }
-
     // MARK: Reading and writing
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {

@@ -123,8 +123,7 @@ public final class RawOrigin: Sendable {
     public func stop() {
         let acceptor = state.withLock { state in
             state.isStopped = true
-            defer { state.acceptor = nil }
-            return state.acceptor
+            return state.acceptor.take()
         }
         guard let acceptor else { return }
         // A byte, and not the end of the pipe: a program that was started meanwhile may have

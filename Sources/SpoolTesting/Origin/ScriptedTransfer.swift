@@ -44,10 +44,7 @@ final class ScriptedTransfer: Transfer, @unchecked Sendable {
     }
 
     func cancel() {
-        let isFirst = cancelRequested.withLock { isRequested in
-            defer { isRequested = true }
-            return !isRequested
-        }
+        let isFirst = cancelRequested.withLock { !exchange(&$0, with: true) }
         if isFirst { origin.mailbox.post { [self] in finish(.cancelled) } }
     }
 

@@ -49,10 +49,7 @@ public final class ManualTime: TimeSource {
     /// Moves both clocks, and posts the jobs that are due by then.
     ///
     /// - Parameter duration: The time to move by, not negative. Parts of a nanosecond are dropped.
-    public func move(by duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        advance(by: .seconds(seconds) + attoseconds / 1_000_000_000)
-    }
+    public func move(by duration: Duration) { advance(by: Nanoseconds(saturating: duration)) }
 
     /// Moves both clocks, and posts the jobs that are due by then.
     package func advance(by change: Nanoseconds) {

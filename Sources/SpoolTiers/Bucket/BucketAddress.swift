@@ -38,12 +38,7 @@ package struct BucketAddress: Hashable, Sendable {
     }
 
     /// Whether every implementation of the signature takes the byte of a path as it is.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
-        default: "-._~/".utf8.contains(byte)
-        }
-    }
+    private static func isPlain(_ byte: UInt8) -> Bool { byte.isLetter || byte.isDigit || "-._~/".utf8.contains(byte) }
 
     /// Returns the name of the object of a resource: the SHA-256 of its key, in hexadecimal.
     package static func name(of key: ResourceKey) -> String { SHA256Digest.of(key.string).hexadecimal }
@@ -60,7 +55,7 @@ package struct BucketAddress: Hashable, Sendable {
     package func part(_ range: ByteRange, of manifest: BucketManifest) -> OriginRequest? {
         var fields: HTTPFields = [.range: RangeHeader(range).fieldValue]
         // Another upload may replace the object at any time.
-        if let tag = manifest.objectTag { fields.append("If-Match", tag) }
+        if let tag = manifest.objectTag { fields.append(.ifMatch, tag) }
         return request("GET", manifest.key, fields)
     }
 

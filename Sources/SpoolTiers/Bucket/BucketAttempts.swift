@@ -73,6 +73,7 @@ final class BucketAsk: Transfer, AwaitedAnswer {
 
     func resume() { state.withLock { $0.transfer }?.resume() }
     func setPriority(_ priority: ReadPriority) { state.withLock { $0.transfer }?.setPriority(priority) }
+    func stop() { state.withLock { $0.transfer }?.stop() }
     func cancel() { state.withLock { $0.transfer }?.cancel() }
 }
 

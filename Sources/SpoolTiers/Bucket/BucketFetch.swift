@@ -66,11 +66,6 @@ package struct BucketFetch: Sendable {
         return (fetch, step)
     }
 
-    private init(asked: HTTPFields, state: State) {
-        self.asked = asked
-        self.state = state
-    }
-
     /// Whether the bucket is asked now, and the reader has nothing yet.
     package var waitsForBucket: Bool {
         switch state {

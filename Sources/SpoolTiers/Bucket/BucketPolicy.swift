@@ -14,13 +14,6 @@ struct BucketPolicy: AttemptPolicy {
     /// The state of a request that the bucket may answer. Nil once the origin has to answer.
     private var fetch: BucketFetch?
 
-    private init(_ request: OriginRequest, _ key: ResourceKey, at bucket: Bucket, _ base: any Transport) {
-        self.request = request
-        self.key = key
-        self.bucket = bucket
-        self.base = base
-    }
-
     /// Creates the rules of a request.
     ///
     /// - Parameter found: The knowledge of this process about the object in the bucket.
@@ -28,7 +21,7 @@ struct BucketPolicy: AttemptPolicy {
     static func begin(
         _ request: OriginRequest, _ key: ResourceKey, _ found: BucketLedger.Lookup, at bucket: Bucket, _ base: any Transport
     ) -> (BucketPolicy, AttemptStart) {
-        var policy = BucketPolicy(request, key, at: bucket, base)
+        var policy = BucketPolicy(request: request, key: key, bucket: bucket, base: base)
         let known: BucketManifest?
         switch found {
         case .skip: return (policy, policy.attempt(.askOrigin(nil)))
@@ -94,10 +87,7 @@ struct BucketPolicy: AttemptPolicy {
     }
 
     private func takeResult() -> BucketResult? {
-        result.withLock { result in
-            defer { result = nil }
-            return result
-        }
+        result.withLock { $0.take() }
     }
 
     private func noting(_ manifest: BucketManifest, confirmedBy head: ResponseHead) -> @Sendable () -> Void {

@@ -40,9 +40,6 @@ package enum BucketRules {
     package static func isForEverybody(_ fields: HTTPFields) -> Bool {
         let controls = [true, false].map { CacheControl(response: fields, isShared: $0) }
         guard controls.allSatisfy({ $0.private == nil && !$0.noStore }), !fields.contains(.setCookie) else { return false }
-        let varied = fields.values(of: .vary).flatMap { $0.split(separator: ",") }
-        return varied.allSatisfy { name in
-            ["accept-encoding", "origin"].contains(name.filter { $0 != " " && $0 != "\t" }.asciiLowercased)
-        }
+        return fields.names(listedIn: .vary).allSatisfy(["accept-encoding", "origin"].contains)
     }
 }

@@ -105,13 +105,13 @@ final class BucketUpload: Sendable {
     /// Asks whether the bucket has this version, perhaps from another node.
     private func look(_ source: Source) {
         guard !bucket.note({ $0.isDamaged(key) }) else { return put(source) }
-        send(bucket.address.head(of: key)) { [self] status, fields, why in
-            switch status {
-            case 200? where fields[BucketAddress.versionField] == source.version:
+        send(bucket.address.head(of: key)) { [self] head in
+            switch head.status {
+            case 200 where head.fields[BucketAddress.versionField] == source.version:
                 bucket.note { $0.uploaded(key, tag: source.tag) }
                 end(.done)
-            case 200?, 404?: put(source)
-            case let status: fail(why ?? "status \(status ?? 0)")
+            case 200, 404: put(source)
+            case let status: fail("status \(status)")
             }
         }
     }
@@ -126,9 +126,8 @@ final class BucketUpload: Sendable {
         }
         if isCancelled { return end(.done) }
         body.onRoom { [weak self] in self?.continues(source, body) }
-        send(bucket.address.put(body, version: source.version, at: key)) { [self] status, _, why in
-            guard !state.withLock({ $0.isAbandoned }) else { return end(.done) }
-            guard let status, (200...299).contains(status) else { return fail(why ?? "status \(status ?? 0)") }
+        send(bucket.address.put(body, version: source.version, at: key)) { [self] head in
+            guard (200...299).contains(head.status) else { return fail("status \(head.status)") }
             bucket.note { $0.uploaded(key, tag: source.tag) }
             bucket.count { counts in
                 counts.uploads += 1
@@ -140,11 +139,17 @@ final class BucketUpload: Sendable {
         continues(source, body)
     }
 
-    /// Sends a request, and passes on the status and the fields of the answer, or why there is
-    /// none.
-    private func send(_ request: OriginRequest?, _ done: @escaping @Sendable (Int?, HTTPFields, String?) -> Void) {
+    /// Sends a request, and passes on the head of the answer. Without one, the upload has failed.
+    private func send(_ request: OriginRequest?, _ answered: @escaping @Sendable (ResponseHead) -> Void) {
         guard let request else { return end(.done) }
-        let transfer = bucket.wire.start(request, receiver: UploadAttempt(done))
+        let receiver = AnswerReceiver { [self] result in
+            guard !state.withLock({ $0.isAbandoned }) else { return end(.done) }
+            switch result {
+            case .success(let (head, _)): answered(head)
+            case .failure(let error): fail("\(error)")
+            }
+        }
+        let transfer = bucket.wire.start(request, receiver: receiver)
         let isCancelled = state.withLock { state in
             state.transfer = transfer
             return state.isCancelled || state.isAbandoned
@@ -158,8 +163,7 @@ final class BucketUpload: Sendable {
         let begins = state.withLock { state in
             guard !state.isOver, !state.isCancelled, !state.isAbandoned else { return false }
             state.owesProceeding = state.isProceeding
-            defer { state.isProceeding = true }
-            return !state.isProceeding
+            return !exchange(&state.isProceeding, with: true)
         }
         if begins { onDataLane(source) { [self] in proceed(source, body) } }
     }
@@ -218,9 +222,9 @@ final class BucketUpload: Sendable {
                 else { return abandon("it was evicted or replaced meanwhile") }
                 onDataLane(source) { [self] in
                     defer { withExtendedLifetime(pin) {} }
-                    guard let bytes = Self.bytes(run, of: source.file), source.file.damage(in: pieces).isEmpty else {
-                        return abandon("its stored bytes can't be read")
-                    }
+                    // A reader of the same bytes reports the reason.
+                    guard let bytes = try? source.file.bytes(in: run), bytes.count == run.count, source.file.damage(in: pieces).isEmpty
+                    else { return abandon("its stored bytes can't be read") }
                     take(bytes, upTo: run.upperBound)
                     proceed(source, body)
                 }
@@ -229,21 +233,6 @@ final class BucketUpload: Sendable {
             let pin = host.temporaryPin(of: key)
             return (pin, try host.store.pieces(of: source.generation, in: run).compactMap { $0.blocks(touching: run) })
         }
-    }
-
-    private static func bytes(_ run: ByteRange, of file: any DataFile) -> [UInt8]? {
-        var bytes = [UInt8](repeating: 0, count: Int(run.count))
-        let isRead = bytes.withUnsafeMutableBytes { buffer in
-            var done = 0
-            while done < buffer.count {
-                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-                // An upload that can't read ends. A reader of the same bytes reports the reason.
-                guard let count = try? file.read(into: rest, at: run.lowerBound + Int64(done)), count > 0 else { return false }
-                done += count
-            }
-            return true
-        }
-        return isRead ? bytes : nil
     }
 
     private func take(_ bytes: [UInt8], upTo position: Int64) {
@@ -262,10 +251,7 @@ final class BucketUpload: Sendable {
 
     /// Writes the trailer behind the last byte, once.
     private func finish(_ source: Source, _ body: RequestBody) {
-        let digests = state.withLock { state in
-            defer { state.digests = [] }
-            return state.digests
-        }
+        let digests = state.withLock { exchange(&$0.digests, with: []) }
         guard !digests.isEmpty,
             let manifest = BucketManifest(key: key, length: source.length, fields: source.fields, digests: digests)
         else { return waitForRoom(source, body) }
@@ -282,20 +268,17 @@ final class BucketUpload: Sendable {
     // MARK: Ending
 
     /// Ends the upload, because the cache closes.
-    func cancel() {
-        let (transfer, body) = state.withLock { state in
-            state.isCancelled = true
-            return (state.transfer, state.body)
-        }
-        body?.breakOff()
-        transfer?.cancel()
-    }
+    func cancel() { breakOff { $0.isCancelled = true } }
 
     /// Ends the upload, because the store has the bytes no more.
     private func abandon(_ why: String) {
         bucket.record(BucketEvent.uploadFailed(key, reason: why))
+        breakOff { $0.isAbandoned = true }
+    }
+
+    private func breakOff(_ note: (inout State) -> Void) {
         let (transfer, body) = state.withLock { state in
-            state.isAbandoned = true
+            note(&state)
             return (state.transfer, state.body)
         }
         body?.breakOff()
@@ -315,26 +298,5 @@ final class BucketUpload: Sendable {
             return !state.isOver
         }
         if isFirst { ended(outcome) }
-    }
-}
-
-/// Receives the status and the fields of an answer.
-private final class UploadAttempt: TransferReceiver, @unchecked Sendable {
-    // Safe to share: only the callbacks use the state, and they come one at a time.
-    private let done: @Sendable (Int?, HTTPFields, String?) -> Void
-    private var head: ResponseHead?
-
-    init(_ done: @escaping @Sendable (Int?, HTTPFields, String?) -> Void) { self.done = done }
-
-    func headReceived(_ head: ResponseHead) { self.head = head }
-    func bodyReceived(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer { .taken }
-    func batchEnded() {}
-
-    func finished(_ end: TransferEnd) {
-        switch end {
-        case .complete: done(head?.status, head?.fields ?? [:], nil)
-        case .failed(let error): done(nil, [:], "\(error)")
-        case .cancelled: done(nil, [:], "it was cancelled")
-        }
     }
 }

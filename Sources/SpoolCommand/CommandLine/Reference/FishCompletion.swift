@@ -31,6 +31,7 @@ enum FishCompletion {
         case .none: " -f"
         case .files: " -F"
         case .directories: " -f -a '(__fish_complete_directories)'"
+        case .stored: " -f -a '(command spool ls --urls (commandline -ct | string unescape) 2>/dev/null)'"
         case .commands: " -f -a \(quoted(Program.commandNames.joined(separator: " ")))"
         case .words(let list): " -f -a \(quoted(list.joined(separator: " ")))"
         }

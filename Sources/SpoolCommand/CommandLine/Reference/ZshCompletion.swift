@@ -5,6 +5,12 @@ enum ZshCompletion {
         """
         #compdef spool
         # Completion of spool for zsh. In ~/.zshrc, after compinit: source <(spool completions zsh)
+        # Offers stored URLs. `compadd` quotes their text.
+        _spool_stored() {
+            local -a names
+            names=(${(f)"$(command spool ls --urls ${(Q)PREFIX} 2>/dev/null)"})
+            compadd "$@" -a names
+        }
         _spool() {
             local -a commands
             commands=(
@@ -51,6 +57,7 @@ enum ZshCompletion {
         case .none: " "
         case .files: "_files"
         case .directories: "_files -/"
+        case .stored: "_spool_stored"
         case .commands: "(\(Program.commandNames.joined(separator: " ")))"
         case .words(let list): "(\(list.joined(separator: " ")))"
         }

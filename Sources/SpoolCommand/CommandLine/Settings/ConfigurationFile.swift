@@ -1,3 +1,4 @@
+import SpoolCore
 import SpoolLibc
 import SpoolSystem
 
@@ -27,9 +28,9 @@ package struct ConfigurationFile: Sendable {
     /// The largest file that is read, in bytes. A file with every setting has about 4 KiB.
     private static let limitBytes = 256 << 10
 
-    /// The flags that a file may set: those of a server and of every command on its store. Flags
-    /// that make a command do something else, such as `--all`, are not among them.
-    static let settings: [Flag] = ProxySettings.all + BucketSettings.all + CacheSettings.fetching + [PlayCommand.player]
+    /// The flags that a file may set: those of a server, and the player of `spool play`. Flags that
+    /// make a command do something else, such as `--all`, are not among them.
+    static let settings: [Flag] = ServeCommand.settings + [PlayCommand.player]
 
     /// Reads a file.
     ///
@@ -52,7 +53,7 @@ package struct ConfigurationFile: Sendable {
         let text = text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
             number += 1
-            let line = line.trimmed
+            let line = line.trimming(\.isWhitespace)
             if line.isEmpty || line.hasPrefix("#") || line.hasPrefix(";") { continue }
             do throws(Mistake) {
                 if let entry = try Self.entry(line, number, home) { entries.append(entry) }
@@ -72,8 +73,8 @@ package struct ConfigurationFile: Sendable {
     /// - Returns: The setting, or nil for a flag that is set to `no`.
     private static func entry(_ line: Substring, _ number: Int, _ home: String?) throws(Mistake) -> Entry? {
         guard let equals = line.firstIndex(of: "=") else { throw Mistake(what: "a setting is 'name = value'") }
-        let name = String(line[..<equals].trimmed)
-        let value = unquoted(line[line.index(after: equals)...].trimmed)
+        let name = String(line[..<equals].trimming(\.isWhitespace))
+        let value = unquoted(line[line.index(after: equals)...].trimming(\.isWhitespace))
         guard let flag = settings.first(where: { $0.name == name }) else {
             throw Mistake(
                 what: Flag.removal(of: name) ?? "there is no setting '\(name)'" + Suggestion.note(for: name, among: settings.map(\.name)))
@@ -85,8 +86,8 @@ package struct ConfigurationFile: Sendable {
         guard let space = value.firstIndex(where: \.isWhitespace) else {
             throw Mistake(what: "'\(name)' needs two values: \(flag.placeholders ?? "")")
         }
-        let words = [String(value[..<space]), unquoted(value[space...].trimmed)]
-        return Entry(flag: flag, words: words, line: number)
+        let second = try absolute(unquoted(value[space...].trimming(\.isWhitespace)), flag, home)
+        return Entry(flag: flag, words: [String(value[..<space]), second], line: number)
     }
 
     private static func isOn(_ value: String, _ name: String) throws(Mistake) -> Bool {
@@ -106,7 +107,8 @@ package struct ConfigurationFile: Sendable {
     /// the command happens to run, so it is refused.
     private static func absolute(_ value: String, _ flag: Flag, _ home: String?) throws(Mistake) -> String {
         let isSecret = value.hasPrefix("@") && flag.isRead
-        guard flag.completion == .files || flag.completion == .directories || isSecret else { return value }
+        // '-' is standard output.
+        guard flag.completion == .files || flag.completion == .directories || isSecret, value != "-" else { return value }
         let path = isSecret ? String(value.dropFirst()) : value
         let sign = isSecret ? "@" : ""
         if path.hasPrefix("~/"), let home { return sign + home + path.dropFirst() }
@@ -118,15 +120,6 @@ package struct ConfigurationFile: Sendable {
 extension Flag {
     /// Whether `@FILE` as its value means the content of a file.
     fileprivate var isRead: Bool {
-        [ProxySettings.token, HeaderSettings.header].contains(self)
-    }
-}
-
-extension Substring {
-    /// The text without white space at both ends.
-    fileprivate var trimmed: Substring {
-        var text = drop(while: \.isWhitespace)
-        while text.last?.isWhitespace == true { text.removeLast() }
-        return text
+        [ProxySettings.token, ProxySettings.parent, HeaderSettings.header, HeaderSettings.headerFor].contains(self)
     }
 }

@@ -15,7 +15,10 @@ async function act(verb, parameters = {}, fields = {}) {
 
 async function answerOf(response) {
   const answer = await response.json().catch(() => ({}));
-  if (response.status === 401) setProof(null);
+  if (response.status === 401 && proof !== null) {
+    setProof(null);
+    notice("Logged out: the session is over.");
+  }
   if (!response.ok) throw new Error(answer.error || "the proxy refuses: " + response.status);
   return answer;
 }
@@ -30,7 +33,7 @@ function setProof(value) {
   for (const card of cards.values()) if (card.tools) showTools(card);
   forgetSizes();
   placeRows();
-  if (value === null) byId("jobs").hidden = true;
+  if (value === null) byId("jobs").hidden = byId("downloads").hidden = true;
 }
 
 function notice(message, isBad) {
@@ -43,8 +46,11 @@ async function logIn(link) {
   // The link counts once, and does not stay in the address.
   history.replaceState(null, "", location.pathname);
   try {
-    const { proof } = await act("login", {}, { "Spool-Link": link });
-    setProof(proof);
+    // A used link ends no session, so its 401 is not that of one.
+    const response = await fetch("page/login", { method: "POST", cache: "no-store", headers: { "Spool-Page": proof || "", "Spool-Link": link } });
+    const answer = await response.json().catch(() => ({}));
+    if (!response.ok) throw new Error(answer.error || "the proxy refuses: " + response.status);
+    setProof(answer.proof);
     notice("Logged in: this browser can change what is stored.");
   } catch (error) {
     notice("Not logged in: " + error.message, true);
@@ -157,7 +163,7 @@ function showTools(card) {
     if (rows.open === card) rows.open = null;
     return;
   }
-  const { pinned, complete } = card.resource;
+  const { pinned, complete } = { ...card.resource, ...card.resource.presentation };
   text(card.buttons.get("pin"), pinned ? "Unpin" : "Pin");
   card.buttons.get("fetch").disabled = complete;
   card.buttons.get("preload").disabled = complete;
@@ -171,8 +177,9 @@ function result(card, message, isBad) {
 }
 
 async function run(card, verb, button) {
-  const { key, pinned, storedBytes } = card.resource;
-  if (verb === "remove" && !await confirmed(`${size(storedBytes)} of ${card.title} are deleted.${pinned ? " Its pin ends." : ""}`)) return;
+  const { key, url, pinned, presentation } = card.resource;
+  const amount = size((presentation ?? card.resource).storedBytes), end = pinned ? " Its pin ends." : "";
+  if (verb === "remove" && !await confirmed(`${amount} of ${card.title} (${url}) are deleted.${end}`)) return;
   const name = verb === "pin" && pinned ? "unpin" : verb;
   button.setAttribute("aria-busy", "true");
   try {
@@ -191,7 +198,7 @@ function outcome(verb, answer) {
   case "pin": return "Pinned: it stays, whatever room is needed.";
   case "unpin": return "Unpinned: it may go when room is needed.";
   case "remove": return answer.removed ? "Removed." : "Nothing of it was stored.";
-  default: return "Begun; see the actions under way.";
+  default: return "Begun; see the list of actions.";
   }
 }
 
@@ -274,4 +281,58 @@ function showJob(node, job) {
   text(cancel, "Cancel");
   pause.setAttribute("aria-label", `${pause.textContent} ${name}`);
   cancel.setAttribute("aria-label", `Cancel ${name}`);
+}
+
+// MARK: Downloads
+
+let downloadsRun = false;
+// More would drown the page; spool download lists all.
+const shownDownloads = 20;
+
+// Shows the list of downloads, whose states a person can change by pausing and resuming.
+async function showDownloads() {
+  if (proof === null) return;
+  try {
+    const { downloads, next } = await answerOf(await fetch("page/downloads", { cache: "no-store", headers: { "Spool-Page": proof } }));
+    byId("downloads").hidden = downloads.length === 0;
+    downloadsRun = downloads.some(download => download.state === "running");
+    const nodes = downloads.slice(0, shownDownloads).map(makeDownload);
+    if (downloads.length > shownDownloads || next !== null) {
+      const more = element("li", "hint");
+      more.textContent = "More are in the list: spool download ls shows all.";
+      nodes.push(more);
+    }
+    replaceChanged(byId("download-list"), nodes);
+  } catch {
+    // The line at the top says so.
+  }
+}
+
+function makeDownload(download) {
+  const node = element("li", "job"), line = element("p"), button = element("button", "quiet");
+  const done = download.totalBytes ? `${size(download.doneBytes)} of ${size(download.totalBytes)}` : size(download.doneBytes);
+  const facts = [download.url, download.state, done, ...(download.reason ? [download.reason] : [])];
+  line.textContent = facts.join(" · ");
+  line.classList.toggle("bad", download.state === "failed");
+  const isPaused = download.state === "paused";
+  button.type = "button";
+  button.textContent = isPaused || download.state === "failed" ? "Resume" : "Pause";
+  button.hidden = download.state === "complete";
+  button.setAttribute("aria-label", `${button.textContent} ${download.url}`);
+  button.onclick = async () => {
+    const verb = button.textContent === "Pause" ? "download-pause" : "download-resume";
+    try { await act(verb, { key: download.key }); } catch (error) { notice(error.message, true); }
+    refresh();
+  };
+  node.append(line, button);
+  return node;
+}
+
+// Replaces the members that look different, so that the others keep the focus.
+function replaceChanged(list, nodes) {
+  nodes.forEach((node, index) => {
+    const old = list.children[index];
+    if (!old) list.append(node); else if (old.outerHTML !== node.outerHTML) old.replaceWith(node);
+  });
+  while (list.children.length > nodes.length) list.lastChild.remove();
 }

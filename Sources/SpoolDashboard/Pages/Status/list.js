@@ -181,7 +181,7 @@ function moveByKey(event) {
 
 // The path of a window of the list.
 function listPath(offset, limit) {
-  const parts = { without: "demo", search: byId("search").value.trim(), sort: byId("sort").value, order: order(), offset, limit };
+  const parts = { without: "demo,parts", search: byId("search").value.trim(), sort: byId("sort").value, order: order(), offset, limit };
   if (current?.resource) parts.key = current.resource.key; else if (current?.url) parts.url = current.url;
   return "api/resources?" + Object.entries(parts).map(([name, value]) => name + "=" + encodeURIComponent(value)).join("&");
 }

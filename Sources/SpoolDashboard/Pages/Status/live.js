@@ -31,15 +31,18 @@ function closeStream(reopens) {
 async function refresh() {
   await lookAgain();
   jobsRun = await showJobs();
+  await showDownloads();
 }
 
 function takeStatus(status) {
   tell(true);
+  room.quotaBytes = status.store.quotaBytes;
   showTotals({ total: status.store.resources, storedBytes: status.store.bytes, statistics: status.statistics });
   takeActive(status.active);
   showNotices(status.notices);
   // The first event comes while the page asks for everything anyway.
   if (seenRevision !== null && seenRevision !== status.revision) lookAgain();
+  if (seenRevision !== null && (seenRevision !== status.revision || downloadsRun)) showDownloads();
   seenRevision = status.revision;
   if (seenJobs !== status.jobs || jobsRun) showJobs().then(isRunning => { jobsRun = isRunning; });
   seenJobs = status.jobs;
@@ -71,7 +74,9 @@ async function drawPlots() {
   try {
     const response = await fetch("api/status", { cache: "no-store" });
     if (!response.ok) throw new Error(response.status);
-    const { days, recent } = await response.json();
+    const { days, recent, store } = await response.json();
+    room.freeBytes = store.freeBytes;
+    showRoom();
     showPlots(days, recent);
     const saved = Math.max(0, days.reduce((sum, day) => sum + day.savedBytes, 0));
     const last = days.at(-1);

@@ -39,14 +39,14 @@ function makeCard(id, parent) {
   const node = element("li", "card");
   const card = {
     id, node, play: element("button", "play"), name: element("span", "name"), share: element("span", "share"),
-    facts: element("span", "facts"), state: element("span", "state"), bar: element("canvas"),
+    place: element("span", "place"), facts: element("span", "facts"), state: element("span", "state"), bar: element("canvas"),
     path: "", title: "", stored: [], length: 0, drawn: ""
   };
   card.bar.setAttribute("role", "img");
   card.play.type = "button";
   card.play.onclick = () => toggle(card);
   card.bar.onclick = event => seek(card, event.offsetX / card.bar.clientWidth);
-  node.append(card.play, card.name, card.share, card.facts, card.state, card.bar);
+  node.append(card.play, card.name, card.share, card.place, card.facts, card.state, card.bar);
   addTools(card);
   parent?.append(node);
   cards.set(id, card);
@@ -60,15 +60,20 @@ function showCard(card, title, resource, path, draws = true) {
   card.title = title;
   card.resource = resource;
   card.type = resource ? resource.type : "";
-  card.stored = resource ? resource.stored : [];
-  card.length = length || 0;
   text(card.name, title);
   card.name.title = resource ? resource.key : title;
-  text(card.share, length ? Math.floor(storedBytes / length * 100) + " %" : resource ? size(storedBytes) : "0 %");
+  text(card.place, resource ? placeOf(resource) : "");
+  card.place.title = card.name.title;
+  const whole = resource?.presentation;
+  // The ranges of a manifest say nothing about its presentation.
+  card.stored = whole ? (whole.complete ? [[0, 1]] : []) : resource ? resource.stored : [];
+  card.length = whole ? 1 : length || 0;
+  text(card.share, whole ? size(whole.storedBytes)
+    : length ? Math.floor(storedBytes / length * 100) + " %" : resource ? size(storedBytes) : "0 %");
   text(card.facts, facts(resource));
   showState(card, resource);
-  const ranges = plural(card.stored.length, "stored range");
-  card.bar.setAttribute("aria-label", `${title}: ${card.share.textContent} stored, ${ranges}`);
+  const ranges = whole ? "" : ", " + plural(card.stored.length, "stored range");
+  card.bar.setAttribute("aria-label", `${title}: ${card.share.textContent} stored${ranges}`);
   showButton(card);
   showTools(card);
   if (draws) draw(card);
@@ -76,9 +81,12 @@ function showCard(card, title, resource, path, draws = true) {
 
 function facts(resource) {
   if (!resource) return "not played yet";
-  const parts = [resource.type || "unknown type"];
-  parts.push(resource.length === null ? "length unknown" : size(resource.storedBytes) + " of " + size(resource.length));
-  parts.push(plural(resource.stored.length, "range"));
+  const parts = [resource.type || "unknown type"], whole = resource.presentation;
+  if (whole) parts.push((whole.live ? "live stream in " : "stream in ") + plural(whole.resources, "resource"));
+  else {
+    parts.push(resource.length === null ? "length unknown" : size(resource.storedBytes) + " of " + size(resource.length));
+    parts.push(plural(resource.stored.length, "range"));
+  }
   if (resource.pinned) parts.push("pinned");
   if (resource.readers > 0) parts.push(plural(resource.readers, "reader"));
   if (resource.notStored) parts.push("not stored: " + resource.notStored);
@@ -86,7 +94,9 @@ function facts(resource) {
 }
 
 function showState(card, resource) {
-  const state = !resource ? "" : resource.complete ? "complete" : resource.fetches > 0 ? "fetching" : "partly stored";
+  const whole = resource?.presentation;
+  const state = !resource ? "" : (whole ?? resource).complete ? "complete" : resource.fetches > 0 ? "fetching"
+    : whole || resource.storedBytes > 0 ? "partly stored" : "nothing stored";
   text(card.state, state);
   card.state.className = "state " + state.split(" ")[0];
 }
@@ -177,9 +187,48 @@ function seek(card, part) {
 
 player.onplay = player.onpause = () => { if (current) showButton(current); };
 player.onloadedmetadata = () => byId("dock").classList.toggle("picture", player.videoWidth > 0);
-player.onerror = () => {
-  if (current) text(byId("now"), current.title + " can't be played: " + (player.error.message || "unknown media"));
+player.onerror = async () => {
+  if (!current || !player.error) return;
+  const card = current, source = player.src;
+  const because = await reasonOfFailure(source) || player.error?.message || "unknown media";
+  if (card === current && player.src === source) text(byId("now"), `${card.title} can't be played: ${because}`);
 };
+
+// A player reports no status. The proxy's answer to one byte has the reason.
+async function reasonOfFailure(source) {
+  try {
+    const response = await fetch(source, { headers: { Range: "bytes=0-0" }, cache: "no-store" });
+    if (response.status >= 400) {
+      const said = /^text\/plain/.test(response.headers.get("Content-Type") || "") ? (await response.text()).split("\n")[0] : "";
+      return (said || `the origin answered ${response.status}`).slice(0, 300);
+    }
+    response.body?.cancel();
+    const type = response.headers.get("Content-Type") || "";
+    return /^text\//.test(type) ? `the origin sent a page (${type.split(";")[0]}), and no media` : "";
+  } catch {
+    return "the proxy does not answer";
+  }
+}
+
+function closePlayer() {
+  if (!current) return;
+  const card = current;
+  current = null;
+  player.pause();
+  player.removeAttribute("src");
+  player.load();
+  byId("dock").hidden = true;
+  byId("dock").classList.remove("picture");
+  card.node.classList.remove("current");
+  showButton(card);
+  card.drawn = "";
+  draw(card);
+  // The keyboard goes on where the play began.
+  (card.node.isConnected ? card.play : byId("url")).focus();
+}
+
+byId("close").onclick = closePlayer;
+addEventListener("keydown", event => { if (event.key === "Escape" && !byId("question").open) closePlayer(); });
 
 // Moves the play head. Nothing runs while nothing plays.
 function follow() {
@@ -198,6 +247,12 @@ function nameOf(resource) {
   try { return decodeURIComponent(last) || resource.key; } catch { return last || resource.key; }
 }
 
+// The host and the folder of a resource, and its query: what its name lacks.
+function placeOf(resource) {
+  const [, rest, query] = /^(?:\w+:\/\/)?([^?#]*)(\?.*)?/.exec(resource.url);
+  return rest.slice(0, rest.lastIndexOf("/") + 1) + (query ? " " + query : "");
+}
+
 // Shows all of an answer but the rows of the list.
 function show(answer) {
   byId("demo").hidden = answer.demo.length === 0;
@@ -213,10 +268,22 @@ function show(answer) {
   showTotals(answer);
 }
 
+// The limits and the disk, which only some answers have.
+const room = { total: null, quotaBytes: null, freeBytes: null };
+
+function showRoom() {
+  if (room.total === null) return;
+  const facts = [plural(room.total, "resource")];
+  if (room.quotaBytes !== null) facts.unshift("of " + size(room.quotaBytes));
+  if (room.freeBytes !== null) facts.push(size(room.freeBytes) + " free on the disk");
+  text(byId("count"), facts.join(" · "));
+}
+
 function showTotals({ total, storedBytes, statistics }) {
   const given = statistics.bytesFromStore + statistics.bytesFromOrigin;
   lead("stored", size(storedBytes));
-  text(byId("count"), "of " + plural(total, "resource"));
+  room.total = total;
+  showRoom();
   lead("ratio", given ? Math.round(statistics.hitRatio * 100) + " %" : "–");
   text(byId("played"), "of " + size(given));
   lead("fetched", size(statistics.fetchedBytes));
@@ -238,21 +305,6 @@ function tell(isLive) {
   text(byId("live"), isLive ? "live" : "the proxy does not answer");
 }
 
-byId("form").textContent = location.origin + base + "https/example.com/film.mp4";
-byId("open").onsubmit = event => {
-  event.preventDefault();
-  const url = new URL(byId("url").value);
-  const path = base + url.protocol.slice(0, -1) + "/" + url.host + url.pathname + url.search;
-  const id = "row " + path;
-  const card = cards.get(id) || cards.get("demo " + path) || makeCard(id, null);
-  if (!card.path) {
-    // Its row comes once the list has it.
-    cards.delete(id);
-    card.url = url.href;
-    showCard(card, url.pathname.split("/").pop() || url.host, null, path);
-  }
-  start(card);
-};
 // Other colours or another width: everything is painted anew.
 const repaint = () => {
   colors = {};
@@ -264,6 +316,7 @@ matchMedia("(prefers-color-scheme: dark)").onchange = repaint;
 addEventListener("resize", repaint);
 player.addEventListener("timeupdate", showSteps);
 setUpList();
+setUpOpen();
 setUpActions();
 setUpDemo();
 setUpNotices();

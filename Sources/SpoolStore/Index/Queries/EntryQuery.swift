@@ -3,13 +3,8 @@ import SpoolCore
 /// Reads the stored resources, each with the current generation of its key: one by its key, or many
 /// in order.
 struct EntryQuery {
-    private let database: IndexDatabase
-    private let pieces: PieceTable
-
-    init(_ database: IndexDatabase, _ pieces: PieceTable) {
-        self.database = database
-        self.pieces = pieces
-    }
+    let database: IndexDatabase
+    let pieces: PieceTable
 
     private var fields: IndexFields { database.fields }
 
@@ -52,6 +47,18 @@ struct EntryQuery {
             (entries[index].resource.spans, entries[index].resource.unverified) = try pieces.spans(of: entries[index].resource.generation)
         }
         return entries
+    }
+
+    /// Returns each generation of a resource, current or not, without its spans. The version is nil
+    /// when it does not open.
+    func versions(of resource: Int64) throws(StoreError) -> [(generation: GenerationID, version: StoredResource?)] {
+        try database.connection.rows(
+            """
+            SELECT key, key_hash, url, last_access, generation, length, validator_kind, validator, header_block,
+                   request_time, response_time, file_extension, facts_check, 0
+            FROM resources JOIN representations USING (resource) WHERE resource = ?1
+            """, resource
+        ) { ($0.generation(4), entry($0)?.resource) }
     }
 
     // MARK: An encrypted index
@@ -116,7 +123,7 @@ struct EntryQuery {
             resource: StoredResource(
                 key: ResourceKey(normalized: key), url: url, generation: row.generation(4),
                 representation: representation, spans: ByteRangeSet(),
-                fileExtension: fields.isSealed ? FieldBlock.firstLine(block) : row.text(11),
+                fileExtension: fields.keys?.media(of: row.generation(4)) == nil ? row.text(11) : FieldBlock.firstLine(block),
                 lastAccess: row.time(3), isPinned: row.int64(13) != 0),
             keyHash: keyHash)
     }

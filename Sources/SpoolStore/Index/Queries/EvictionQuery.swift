@@ -1,16 +1,9 @@
 import SpoolCore
 
 /// Finds the resources that eviction may remove.
-final class EvictionQuery {
-    private let database: IndexDatabase
-    private let resources: ResourceTable
-    private let sizes: SizeTable
-
-    init(_ database: IndexDatabase, _ resources: ResourceTable, _ sizes: SizeTable) {
-        self.database = database
-        self.resources = resources
-        self.sizes = sizes
-    }
+struct EvictionQuery {
+    let database: IndexDatabase
+    let resources: ResourceTable
 
     /// Discards the place of the first candidate, because an older resource may have become one.
     func forget() { resources.firstEvictable = nil }
@@ -21,7 +14,7 @@ final class EvictionQuery {
     /// A search from the beginning starts at the first candidate of the search before, so that it
     /// does not pass all older downloads and pins again.
     func candidates(
-        after last: EvictionCandidate?, largerThan bytes: Int64 = -1, limit: Int
+        after last: EvictionCandidate?, largerThan bytes: Int64, limit: Int
     ) throws(StoreError) -> [EvictionCandidate] {
         var isFirst = last == nil
         let found = try database.connection.rows(
@@ -49,33 +42,5 @@ final class EvictionQuery {
     private func isAfter(_ last: EvictionCandidate, _ found: EvictionCandidate) -> Bool {
         guard found.lastAccess == last.lastAccess else { return found.lastAccess > last.lastAccess }
         return database.fields.hash(of: last.key).lexicographicallyPrecedes(database.fields.hash(of: found.key))
-    }
-
-    /// Returns up to `limit` resources without a pin and without a stored byte, longest unused
-    /// first, as far as there are more than `kept`.
-    func emptyResources(beyond kept: Int, limit: Int, isSoleWriter: Bool) throws(StoreError) -> [ResourceKey] {
-        // Most calls end here, and read no row.
-        let all = try Int64(resources.count(isSoleWriter: isSoleWriter))
-        guard try all - sizes.filledCount(isSoleWriter: isSoleWriter) > Int64(kept) else { return [] }
-        let found = try database.connection.int64(
-            """
-            SELECT count(*) FROM resources JOIN representations USING (resource)
-            WHERE is_current = 1 AND length IS NOT 0 AND NOT EXISTS (SELECT 1 FROM pieces WHERE generation = representations.generation)
-                AND key_hash NOT IN (SELECT key_hash FROM pins)
-                AND key_hash NOT IN (SELECT key_hash FROM downloads)
-                AND key_hash NOT IN (SELECT key_hash FROM download_parts)
-            """)
-        let excess = (found ?? 0) - Int64(kept)
-        guard excess > 0 else { return [] }
-        return try database.connection.rows(
-            """
-            SELECT key, key_hash FROM resources JOIN representations USING (resource)
-            WHERE is_current = 1 AND length IS NOT 0 AND NOT EXISTS (SELECT 1 FROM pieces WHERE generation = representations.generation)
-                AND key_hash NOT IN (SELECT key_hash FROM pins)
-                AND key_hash NOT IN (SELECT key_hash FROM downloads)
-                AND key_hash NOT IN (SELECT key_hash FROM download_parts)
-            ORDER BY last_access, key_hash LIMIT ?1
-            """, min(excess, Int64(max(0, limit)))
-        ) { database.openKey($0, 0, hash: $0.bytes(1)) }
     }
 }

@@ -2,11 +2,7 @@ import SpoolCore
 
 /// Reads the summaries of all resources, in the order of the hashes of their keys.
 struct SummaryQuery {
-    private let database: IndexDatabase
-
-    init(_ database: IndexDatabase) {
-        self.database = database
-    }
+    let database: IndexDatabase
 
     /// Returns up to `limit` summaries after that of `key`. Skips rows that are sealed and do not
     /// open.

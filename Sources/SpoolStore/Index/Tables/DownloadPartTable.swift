@@ -2,11 +2,7 @@ import SpoolCore
 
 /// The table `download_parts`: the resources of downloads that are presentations, stored or not.
 struct DownloadPartTable {
-    private let database: IndexDatabase
-
-    init(_ database: IndexDatabase) {
-        self.database = database
-    }
+    let database: IndexDatabase
 
     /// Enters a part. One that is entered already stays.
     func insert(_ key: ResourceKey, of download: ResourceKey) throws(StoreError) {
@@ -31,13 +27,12 @@ struct DownloadPartTable {
         try database.connection.run("DELETE FROM download_parts WHERE download = ?1", database.fields.hash(of: download))
     }
 
-    func removeAll() throws(StoreError) { try database.connection.run("DELETE FROM download_parts") }
-
     /// Returns the parts of some downloads, up to the bound of a store. A part that does not open is
     /// left out.
-    func all(of downloads: [ResourceKey]) throws(StoreError) -> [ResourceKey: [ResourceKey]] {
-        let names = Dictionary(downloads.map { (database.fields.hash(of: $0), $0) }, uniquingKeysWith: { first, _ in first })
-        var found: [ResourceKey: [ResourceKey]] = [:]
+    ///
+    /// - Parameter names: the keys of the downloads by their hashes.
+    func all(of names: [[UInt8]: ResourceKey]) throws(StoreError) -> [ResourceKey: [ResourceKey]] {
+        var found = Dictionary(names.values.map { ($0, [ResourceKey]()) }, uniquingKeysWith: { first, _ in first })
         for row in try rows(limit: StoredDownload.maximumPartCount) {
             if let download = names[row.download] { found[download, default: []].append(row.key) }
         }
@@ -68,9 +63,9 @@ struct DownloadPartTable {
     // MARK: Rotation of the key
 
     /// Seals all parts with other keys. A part of no download is left out.
-    func reseal(of downloads: [ResourceKey], _ new: IndexFields) throws(StoreError) {
-        let parts = try all(of: downloads)
-        try removeAll()
+    func reseal(of names: [[UInt8]: ResourceKey], _ new: IndexFields) throws(StoreError) {
+        let parts = try all(of: names)
+        try database.connection.run("DELETE FROM download_parts")
         for (download, keys) in parts {
             for key in keys { try insert(key, of: new.hash(of: download), new) }
         }

@@ -1,10 +1,6 @@
 /// The table `meta`: the index's single values.
 struct MetaTable {
-    private let database: IndexDatabase
-
-    init(_ database: IndexDatabase) {
-        self.database = database
-    }
+    let database: IndexDatabase
 
     /// The names of the values.
     enum Name: String {

@@ -107,8 +107,6 @@ final class PieceTable {
         ends[generation] = nil
     }
 
-    func removeAll() throws(StoreError) { try database.connection.run("DELETE FROM pieces") }
-
     // MARK: Merging
 
     /// Merges the rows of groups that became durable together.

@@ -2,11 +2,7 @@ import SpoolCore
 
 /// The table `pins`: the keys that eviction spares, stored or not.
 struct PinTable {
-    private let database: IndexDatabase
-
-    init(_ database: IndexDatabase) {
-        self.database = database
-    }
+    let database: IndexDatabase
 
     func has(_ key: ResourceKey) throws(StoreError) -> Bool {
         try database.connection.int64("SELECT 1 FROM pins WHERE key_hash = ?1", database.fields.hash(of: key)) != nil
@@ -24,8 +20,6 @@ struct PinTable {
     func delete(_ key: ResourceKey) throws(StoreError) {
         try database.connection.run("DELETE FROM pins WHERE key_hash = ?1", database.fields.hash(of: key))
     }
-
-    func removeAll() throws(StoreError) { try database.connection.run("DELETE FROM pins") }
 
     /// Returns up to `limit` pinned keys of which nothing is stored, in the order of their hashes,
     /// after that of `key`. A pin of an earlier format without its key is left out.

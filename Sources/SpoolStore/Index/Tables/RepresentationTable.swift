@@ -82,28 +82,28 @@ final class RepresentationTable {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1, ?11, ?12, ?13, ?14, ?15)
             """,
             fields.description(of: commit) + [
-                resource, fields.isSealed ? "" : commit.fileExtension, commit.time, keys?.cipher.algorithm.rawValue ?? 0,
+                resource, keys == nil ? commit.fileExtension : "", commit.time, keys?.cipher.algorithm.rawValue ?? 0,
                 keys?.identifier, fields.fileHash(of: commit.key, commit.generation),
             ])
     }
 
     /// Updates the description of a generation. Keeps the extension, because it is part of the
     /// file's name.
-    func update(_ commit: StoreCommit) throws(StoreError) {
+    func update(_ commit: StoreCommit) throws(StoreError) { try update(commit, database.fields) }
+
+    func update(_ commit: StoreCommit, _ fields: IndexFields) throws(StoreError) {
         try database.connection.run(
             """
             UPDATE representations SET length = ?2, validator_kind = ?3, validator = ?4, header_block = ?5,
                 request_time = ?6, response_time = ?7, content_coding = ?8, facts_check = ?9
             WHERE generation = ?1
-            """, database.fields.description(of: commit))
+            """, fields.description(of: commit))
     }
 
     func delete(_ generation: GenerationID) throws(StoreError) {
         try database.connection.run("DELETE FROM representations WHERE generation = ?1", generation)
         known[generation] = nil
     }
-
-    func removeAll() throws(StoreError) { try database.connection.run("DELETE FROM representations") }
 
     // MARK: Files
 

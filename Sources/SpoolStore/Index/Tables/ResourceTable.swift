@@ -1,11 +1,5 @@
 import SpoolCore
 
-#if os(Linux)
-import CSQLite
-#else
-import SQLite3
-#endif
-
 /// The table `resources`: the keys, URLs and access times of the stored resources.
 final class ResourceTable {
     private let database: IndexDatabase
@@ -59,7 +53,7 @@ final class ResourceTable {
         guard let found else { return try insert(commit, owner) }
         // Two keys have the same hash: the first one stays, and the other is not stored.
         guard isRow(withKey: found.key, of: commit.key) else {
-            throw .index(code: SQLITE_CONSTRAINT, message: "another key has this key's hash in commit")
+            throw .sharedHash
         }
         if found.url != commit.url { try setURL(commit.url, of: found.resource, owner) }
         return found.resource
@@ -97,8 +91,6 @@ final class ResourceTable {
         try database.connection.run("DELETE FROM resources WHERE resource = ?1", resource)
         total.change(from: 1, to: 0)
     }
-
-    func removeAll() throws(StoreError) { try database.connection.run("DELETE FROM resources") }
 
     func count(isSoleWriter: Bool) throws(StoreError) -> Int {
         Int(

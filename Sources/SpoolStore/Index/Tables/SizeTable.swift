@@ -7,8 +7,6 @@ final class SizeTable {
     private var total = RunningTotal()
     /// The sum of the sizes of downloads and their parts.
     private var downloaded = RunningTotal()
-    /// The number of files that occupy room.
-    private var filled = RunningTotal()
 
     init(_ database: IndexDatabase) {
         self.database = database
@@ -18,7 +16,6 @@ final class SizeTable {
     func forget() {
         total.forget()
         downloaded.forget()
-        filled.forget()
     }
 
     /// Returns the bytes that a generation's file occupied when they were last entered.
@@ -39,12 +36,9 @@ final class SizeTable {
         try database.connection.run("DELETE FROM sizes WHERE generation = ?1", generation)
     }
 
-    func removeAll() throws(StoreError) { try database.connection.run("DELETE FROM sizes") }
-
     private func change(of generation: GenerationID, from before: Int64, to bytes: Int64) throws(StoreError) {
         guard bytes != before else { return }
         total.change(from: before, to: bytes)
-        filled.change(from: before > 0 ? 1 : 0, to: bytes > 0 ? 1 : 0)
         if downloaded.isKnown, try isDownloaded(generation) { downloaded.change(from: before, to: bytes) }
     }
 
@@ -54,13 +48,6 @@ final class SizeTable {
     func sum(isSoleWriter: Bool) throws(StoreError) -> Int64 {
         try total.value(isKept: isSoleWriter) { () throws(StoreError) in
             try database.connection.int64("SELECT sum(allocated_bytes) FROM sizes")
-        }
-    }
-
-    /// Returns the number of files that occupy room.
-    func filledCount(isSoleWriter: Bool) throws(StoreError) -> Int64 {
-        try filled.value(isKept: isSoleWriter) { () throws(StoreError) in
-            try database.connection.int64("SELECT count(*) FROM sizes WHERE allocated_bytes > 0")
         }
     }
 
@@ -75,6 +62,16 @@ final class SizeTable {
                 WHERE key_hash IN (SELECT key_hash FROM downloads UNION SELECT key_hash FROM download_parts)
                 """)
         }
+    }
+
+    /// Returns the bytes that the files of pinned resources occupy, apart from downloads. Reads the
+    /// rows of all pins.
+    func pinnedSum() throws(StoreError) -> Int64 {
+        try database.connection.int64(
+            """
+            SELECT sum(allocated_bytes) FROM resources JOIN representations USING (resource) JOIN sizes USING (generation)
+            WHERE key_hash IN (SELECT key_hash FROM pins EXCEPT SELECT key_hash FROM downloads EXCEPT SELECT key_hash FROM download_parts)
+            """) ?? 0
     }
 
     /// Runs a change of the list of downloads that adds or removes one key, and corrects the sum.

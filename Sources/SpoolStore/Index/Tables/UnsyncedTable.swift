@@ -44,20 +44,13 @@ final class UnsyncedTable {
         entered.remove(generation)
     }
 
-    func removeAll() throws(StoreError) {
-        try database.connection.run("DELETE FROM unsynced")
-    }
-
     /// Discards the generations, because every resource was removed.
     func forgetAll() { generations = [] }
 
     // MARK: Durable points
 
     /// Takes the generations for a durable point. Later commits belong to the next point.
-    func take() -> Set<GenerationID> {
-        defer { generations = [] }
-        return generations
-    }
+    func take() -> Set<GenerationID> { exchange(&generations, with: []) }
 
     /// Puts the generations of an abandoned point back.
     func putBack(_ taken: Set<GenerationID>) { generations.formUnion(taken) }
@@ -65,7 +58,7 @@ final class UnsyncedTable {
     /// Replaces the rows by the generations of the current epoch, because a point covers all
     /// others.
     func replaceRows() throws(StoreError) {
-        try removeAll()
+        try database.connection.run("DELETE FROM unsynced")
         for generation in generations.sorted() { try enter(generation) }
     }
 

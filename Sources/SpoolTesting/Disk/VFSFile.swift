@@ -27,7 +27,7 @@ enum VFSCode {
     static let deleteNoEntry = SQLITE_IOERR | 23 << 8
 }
 
-/// A file that SQLite opened through `SpoolVFS`.
+/// A file that SQLite opened through `SimulatedVFS`.
 final class VFSFile {
     private let handle: any FileHandle
     private let path: String
@@ -58,7 +58,7 @@ final class VFSFile {
         table.xTruncate = { file, size in VFSFile.of(file).truncate(size) }
         table.xSync = { file, flags in VFSFile.of(file).sync(flags) }
         table.xFileSize = { file, size in VFSFile.of(file).size(size) }
-        // There is only one connection: see `SpoolVFS`.
+        // There is only one connection: see `SimulatedVFS`.
         table.xLock = { _, _ in SQLITE_OK }
         table.xUnlock = { _, _ in SQLITE_OK }
         table.xCheckReservedLock = { _, answer in
@@ -142,7 +142,7 @@ final class VFSFile {
             try body()
             return SQLITE_OK
         } catch {
-            return error.meansFull ? SQLITE_FULL : failure
+            return error.meansNoRoom ? SQLITE_FULL : failure
         }
     }
 }

@@ -1,5 +1,5 @@
 #if canImport(Darwin) && !os(watchOS)
-import AVFoundation
+import Foundation
 import Spool
 import SpoolCore
 import SpoolSystem
@@ -14,10 +14,12 @@ final class SystemBackgroundSession: NSObject, URLSessionDownloadDelegate, Backg
     private weak var core: BackgroundCore?
     private let queue = OperationQueue()
     private let files: DownloadFiles
+    private let userAgent: String?
     private var session: URLSession?
 
     init(_ core: BackgroundCore, identifier: String, container: String?) {
         self.core = core
+        userAgent = core.userAgent
         files = DownloadFiles(in: FileManager.default.temporaryDirectory.path, session: identifier)
         super.init()
         core.adopt(files)
@@ -49,6 +51,7 @@ final class SystemBackgroundSession: NSObject, URLSessionDownloadDelegate, Backg
         request.allowsCellularAccess = download.access.allowsCellular
         request.allowsExpensiveNetworkAccess = download.access.allowsExpensive
         request.allowsConstrainedNetworkAccess = download.access.allowsConstrained
+        if let userAgent { request.setValue(userAgent, forHTTPHeaderField: HTTPFields.Name.userAgent.text) }
         for field in download.requestFields.lines { request.setValue(field.value, forHTTPHeaderField: field.name) }
         let task = session.downloadTask(with: request)
         task.taskDescription = download.label

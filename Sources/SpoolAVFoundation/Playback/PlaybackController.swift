@@ -7,26 +7,26 @@ package import SpoolSystem
 import Combine
 #endif
 
-/// Observes a player whose items come from a cache. It stops the loading of items that were
+/// Controls a player whose items come from a cache. It stops the loading of items that were
 /// switched away, makes later items yield, resumes after a stall, and publishes one state.
 ///
 /// ```swift
-/// let observer = PlaybackObserver(player: player)
-/// for await state in observer.states { update(state) }
+/// let controller = PlaybackController(player: player)
+/// for await state in controller.states { show(state) }
 /// ```
 ///
 /// AVFoundation goes on loading an item that `advanceToNextItem()` or `replaceCurrentItem(with:)`
-/// took away, until its asset is released. Without an observer, only the run-ahead limit of the
+/// took away, until its asset is released. Without a controller, only the run-ahead limit of the
 /// asset bounds that cost.
 ///
-/// Create one observer for each player and keep it as long as it has to work. It does not retain
+/// Create one controller for each player and keep it as long as it has to work. It does not retain
 /// the player. For items that the cache serves it sets `automaticallyWaitsToMinimizeStalling`: to
 /// false while they play, as AVFoundation's headers advise for delegates that load media, and to
 /// true after a stall. Other items have the value that the player had before. `stallHandling`
 /// leaves that to AVPlayer.
 ///
-/// The observer never starts a player that the user, the app or the system paused.
-@MainActor public final class PlaybackObserver {
+/// The controller never starts a player that the user, the app or the system paused.
+@MainActor public final class PlaybackController {
     /// The state of the player.
     public private(set) var state = PlaybackState.idle
     /// Whether playback goes on after a stall, at its rate, once there are enough bytes. A pause in
@@ -48,8 +48,8 @@ import Combine
     /// With nil, the app handles that.
     public var externalPlayback: ExternalPlaybackRoute? = .original
 
-    /// The window that follows the player's queue, so that its next items are preloaded. The window
-    /// has its own fields and policy for all of them; see `preloadWindow(ahead:behind:_:)`.
+    /// The window that follows the player's queue, so that its next items are preloaded, with the
+    /// fields, cookies and networks of their assets; see `preloadWindow(ahead:behind:_:)`.
     public var preloadWindow: PreloadWindow? {
         didSet {
             queue.preload(preloadWindow)
@@ -67,12 +67,14 @@ import Combine
     /// `NetworkPolicy` that refuses a network. So are the items of an `AVPlayerLooper`.
     public var rescuesItems = true
 
-    /// Called when the observer has replaced an item by another one of the same media: for an
+    /// Called when the controller has replaced an item by another one of the same media: for an
     /// AirPlay receiver, back, when `play()` creates a failed item again, and for a rescue. The new
     /// item has the position, the settings and the selected tracks of the old one. Move outputs,
     /// observers and the metadata of AVKit to it.
     public var onReplacement: ((_ old: AVPlayerItem, _ new: AVPlayerItem) -> Void)?
 
+    /// Whether the sound goes to an AirPlay receiver.
+    package var hasAirPlayRoute: @MainActor () -> Bool = { AudioNotices.hasAirPlayRoute }
     /// The broadcast behind `states`.
     nonisolated package let broadcast = Broadcast(PlaybackState.idle)
     /// The broadcast behind `currentItems`.
@@ -90,7 +92,7 @@ import Combine
     private var notices: NoticeTokens?
     private weak var watched: AVPlayerItem?
     private var lastWatched: ObjectIdentifier?
-    /// The parts of the observer, each with its own state.
+    /// The parts of the controller, each with its own state.
     let stalls: StallController
     private let queue: QueueUrgency
     private(set) lazy var swapper = ItemSwapper(main: main) { [weak self] old, new in
@@ -103,16 +105,18 @@ import Combine
     private let rateNotices = NoticeTokens()
     private let audioNotices: NoticeTokens
     private var hasEnded = false
+    /// The items in a row that a reset of the media services ended before they were ready.
+    private var resetCount = 0
     private(set) var failure: NSError?
-    /// The state of the cache that the player's items come from.
-    private var usedDoor: DoorState?
+    /// The use of the cache that the player's items come from.
+    private var use: CacheUse?
 
-    /// Attaches an observer to `player`.
+    /// Attaches a controller to `player`.
     public convenience init(player: AVPlayer) {
         self.init(player: player, main: DispatchMailbox(.main))
     }
 
-    /// Attaches an observer to `player`.
+    /// Attaches a controller to `player`.
     ///
     /// - Parameters:
     ///   - main: The mailbox of the main queue, or of a simulator in simulations.
@@ -146,27 +150,40 @@ import Combine
         rateNotices.add(AVPlayer.rateDidChangeNotification, of: player) { notice in
             if noteRequest(notice.userInfo?[reasonKey] as? String) { requested() }
         }
-        let lost = later { $0.audioLost() }
+        let (lost, look) = (later { $0.audioLost() }, later { $0.look() })
         for name in [AudioNotices.interruption, AudioNotices.routeChange] {
             audioNotices.add(name, of: nil) { notice in
                 if AudioNotices.isLoss(notice) { lost() }
+                look()
             }
         }
     }
 
     /// A stream of the current state and each later one. A slow consumer gets the newest state
-    /// only. The stream ends with the observer.
+    /// only. The stream ends with the controller.
     public var states: AsyncStream<PlaybackState> { broadcast.stream() }
 
     /// A stream of the player's current item and each later one, also when one item follows another
-    /// without a pause. The stream ends with the observer.
+    /// without a pause. The stream ends with the controller.
     public var currentItems: AsyncStream<CurrentItem?> { itemBroadcast.stream() }
 
     deinit {
-        usedDoor?.note(ObjectIdentifier(self), isPlaying: nil)
+        use?.note(ObjectIdentifier(self), isPlaying: nil)
         broadcast.finish()
         itemBroadcast.finish()
         reporter.finish()
+    }
+
+    /// `AVError.Code.mediaServicesWereReset`, which macOS does not declare.
+    private static let mediaServicesWereReset = -11819
+    /// The most items in a row that are created again after a reset.
+    private static let maximumResets = 3
+
+    /// Whether an error, or the cause that AVFoundation hides beneath it, is a reset.
+    private static func isReset(_ error: NSError) -> Bool {
+        [error, error.userInfo[NSUnderlyingErrorKey] as? NSError].contains {
+            $0?.domain == AVFoundationErrorDomain && $0?.code == mediaServicesWereReset
+        }
     }
 
     // MARK: Controls
@@ -188,7 +205,7 @@ import Combine
     // MARK: Updates
 
     /// Returns a closure that runs `job` on the main queue, whatever thread calls it.
-    private func later(_ job: @escaping @Sendable @MainActor (PlaybackObserver) -> Void) -> @Sendable () -> Void {
+    private func later(_ job: @escaping @Sendable @MainActor (PlaybackController) -> Void) -> @Sendable () -> Void {
         { [weak self, main] in
             main.post { [weak self] in
                 MainActor.assumeIsolated {
@@ -208,8 +225,12 @@ import Combine
         stalls.rateChanged()
         current?.cachedAsset?.checkDelegate()
         if let current { stalls.bytesMayHaveCome(current) }
-        if let current { swapper.followReceiver(player, current, externalPlayback) }
-        if let current, current === player.currentItem { followRescue(player, current) }
+        if let current {
+            swapper.followReceiver(player, current, externalPlayback, hasAirPlayRoute: hasAirPlayRoute, rate: stalls.wantedRate)
+        }
+        if let current, current === player.currentItem, !recovers(current, player) { followRescue(player, current) }
+        // A replacement has looked at the new item.
+        guard current === player.currentItem else { return }
         notePlaying(player)
         publish(state(of: player, current))
     }
@@ -274,6 +295,20 @@ import Combine
         look()
     }
 
+    /// Creates an item again that a reset of the media services ended, which no cache can cause. The
+    /// app replaces a player that failed as well.
+    ///
+    /// - Returns: Whether the item ended by a reset.
+    private func recovers(_ item: AVPlayerItem, _ player: AVPlayer) -> Bool {
+        if item.status == .readyToPlay { resetCount = 0 }
+        guard item.status == .failed, let error = item.error as NSError?, Self.isReset(error) else { return false }
+        guard player.status != .failed, resetCount < Self.maximumResets else { return true }
+        resetCount += 1
+        failure = nil
+        swapper.createAgain(player, rate: stalls.wantedRate)
+        return true
+    }
+
     // MARK: Rate and sound
 
     /// Handles a rate that the app, the user or the system set. A player does not begin to play an
@@ -295,26 +330,26 @@ import Combine
 
     // MARK: The queue
 
-    /// Makes the observer look at the queue after a change that is not the current item's. Safe to
-    /// call on any thread.
+    /// Makes the controller look at the queue after a change that is not the current item's. Safe
+    /// to call on any thread.
     var queueChange: @Sendable () -> Void { later { $0.look() } }
 
     /// Tells the cache whether the app needs it in the background: the player plays, or waits to.
     private func notePlaying(_ player: AVPlayer) {
-        guard let door = Self.door(of: player.currentItem) ?? usedDoor else { return }
-        if usedDoor !== door {
-            usedDoor?.note(ObjectIdentifier(self), isPlaying: nil)
-            door.onFirstRequest(of: ObjectIdentifier(self), later { $0.look() })
+        guard let new = Self.use(of: player.currentItem) ?? use else { return }
+        if use !== new {
+            use?.note(ObjectIdentifier(self), isPlaying: nil)
+            new.onFirstRequest(of: ObjectIdentifier(self), later { $0.look() })
         }
-        usedDoor = door
-        door.note(ObjectIdentifier(self), isPlaying: player.timeControlStatus != .paused)
+        use = new
+        new.note(ObjectIdentifier(self), isPlaying: player.timeControlStatus != .paused)
     }
 
-    /// Returns the state of the cache that an item needs, also of one that plays through the proxy.
-    private static func door(of item: AVPlayerItem?) -> DoorState? {
-        if let loader = AssetLoader.of(item) { return loader.core.door }
+    /// Returns the use of the cache that an item needs, also of one that plays through the proxy.
+    private static func use(of item: AVPlayerItem?) -> CacheUse? {
+        if let loader = AssetLoader.of(item) { return loader.core.door.use }
         guard let asset = item?.cachedAsset, asset.route == .loopback else { return nil }
-        return asset.sources?.factory.door
+        return asset.sources?.factory.door.use
     }
 
     // MARK: The state

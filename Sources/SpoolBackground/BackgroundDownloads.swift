@@ -1,6 +1,7 @@
 #if !os(watchOS)
-import AVFoundation
+import Dispatch
 package import SpoolCore
+package import SpoolAVFoundation
 import SpoolOrigin
 import SpoolSystem
 
@@ -12,15 +13,16 @@ package import Spool
 
 /// Continues the downloads of a cache while the app is suspended or terminated.
 ///
-/// Create it at each launch, before any download, and keep it as long as the cache. When the app
-/// leaves the foreground, each running `MediaDownload` continues in a background `URLSession`, at
-/// its first missing byte, until the system has the rest. The system asks for it with
-/// `Range` and `If-Range`, and leaves a file. The file passes into the store like a response of the
-/// origin: its range, length and version must be those that were asked for, and its bytes get the
-/// store's checks. A file that does not fit is deleted, and an event reports it.
+/// Create it at each launch, before `cache.downloads.start()`, and keep it as long as the cache.
+/// When the app leaves the foreground, each running file of `cache.downloads` continues in a
+/// background `URLSession`, at its first missing byte, until the system has the rest. The system
+/// asks for it with `Range` and `If-Range`, and leaves a file. The file passes into the store like a
+/// response of the origin: its range, length and version must be those that were asked for, and its
+/// bytes get the store's checks. A file that does not fit is deleted, and an event reports it.
 ///
 /// A resource whose stored version has no strong entity tag waits for the app instead.
 ///
+/// <!-- not compiled: UIKit exists on Apple's systems only -->
 /// ```swift
 /// func application(
 ///     _ application: UIApplication, handleEventsForBackgroundURLSession identifier: String,
@@ -96,47 +98,55 @@ package final class CompletionHandler: @unchecked Sendable {
 }
 
 /// Acts on the decisions about background downloads of one cache.
-package final class BackgroundCore: Sendable {
+package final class BackgroundCore: BackgroundKeeper {
     private struct State {
         var machine = BackgroundTransferMachine()
         var session: (any BackgroundSession)?
         var handlers: [CompletionHandler] = []
         /// The files that arrived and are not stored.
         var files: [ResourceKey: (path: String, file: ReceivedFile)] = [:]
-        /// The downloads that store them.
-        var readers: [ResourceKey: MediaDownload] = [:]
+        /// The preloads that store them.
+        var readers: [ResourceKey: Preload] = [:]
     }
 
+    /// The pause before the next attempt to store a file whose request the network policy refused.
+    private static let refusalPause: Nanoseconds = .seconds(5)
+
     private let cache: MediaCache
-    private let door: DoorState
+    private let use: CacheUse
     private let mailbox: any Mailbox
     private let state = Locked(State())
 
     init(cache: MediaCache, mailbox: any Mailbox) {
         self.cache = cache
         self.mailbox = mailbox
-        door = DoorState.of(cache)
+        use = DoorState.of(cache).use
     }
 
     func begin(_ session: any BackgroundSession) {
         state.withLock { $0.session = session }
-        door.setBackground(self)
+        use.setBackground(self)
     }
+
+    #if !os(Linux)
+    /// The `User-Agent` of requests without one, or nil for that of the session.
+    var userAgent: String? { cache.configuration.network.userAgent.text }
+    #endif
 
     // MARK: From the app
 
     /// Passes downloads to the system.
-    func take(_ downloads: [HandOver]) { run { $0.suspended(downloads) } }
+    package func take(_ downloads: [ListedTransfer]) { run { $0.suspended(downloads.compactMap(HandOver.init)) } }
 
     /// Whether the system continues the download of this resource, or its file is being stored.
-    func keeps(_ key: ResourceKey) -> Bool { state.withLock { $0.machine.keeps(key) } }
+    package func keeps(_ key: ResourceKey) -> Bool { state.withLock { $0.machine.keeps(key) } }
 
-    /// Called when the app's last download of this resource is over or cancelled.
-    func abandoned(_ key: ResourceKey) { run { $0.abandoned(key) } }
+    /// Called when the app's download of this resource has ended or is paused.
+    package func abandoned(_ key: ResourceKey) { run { $0.abandoned(key) } }
 
     func woken(_ handler: CompletionHandler) {
         state.withLock { $0.handlers.append(handler) }
-        door.woken()
+        use.woken()
         run { $0.woken() }
     }
 
@@ -144,7 +154,10 @@ package final class BackgroundCore: Sendable {
 
     /// Receives the unfinished tasks that the system has from an earlier process. The download of a
     /// task whose label is not readable is nil.
-    package func found(_ tasks: [(task: Int, download: HandOver?)]) { run { $0.found(tasks) } }
+    package func found(_ tasks: [(task: Int, download: HandOver?)]) {
+        run { $0.found(tasks) }
+        use.holdDownloads(keptBy: self)
+    }
 
     /// Receives a finished file. The core owns it from now on.
     package func arrived(_ download: HandOver?, head: ResponseHead?, path: String) {
@@ -171,7 +184,7 @@ package final class BackgroundCore: Sendable {
 
     /// Receives the end of a task without a file.
     package func failed(_ download: HandOver?) {
-        let isInBackground = door.isHeld
+        let isInBackground = use.isHeld
         run { $0.failed(download, isInBackground: isInBackground) }
     }
 
@@ -213,14 +226,11 @@ package final class BackgroundCore: Sendable {
         case .drop(let download, let reason):
             let name = download.map { $0.key.forLog } ?? "an unknown resource"
             cache.record(.storeTrouble("the system's download of \(name) is not used: \(reason)"))
-        case .release(let key): door.release(key)
+        case .release(let key): use.release(key)
         case .finishEvents:
-            let handlers = state.withLock { state in
-                defer { state.handlers = [] }
-                return state.handlers
-            }
+            let handlers = state.withLock { exchange(&$0.handlers, with: []) }
             // The locks are released first, because the system suspends the process soon after.
-            door.restIfIdle()
+            use.restIfIdle()
             for handler in handlers { handler.finish() }
         }
     }
@@ -230,15 +240,24 @@ package final class BackgroundCore: Sendable {
         guard let transport = cache.environment.transport as? ReceivedFilesTransport,
             let arrived = state.withLock({ $0.files[download.key] }), transport.offer(arrived.file)
         else { return stored(download, .failure(CacheError(.notStored, "the cache's transport takes no files", key: download.key))) }
-        door.wake()
+        use.note(download.key, isStoring: true)
+        use.wake()
+        read(download)
+    }
+
+    private func read(_ download: HandOver) {
         var options = ReadOptions(fetchPolicy: .wholeResource)
         options.priority = .prefetch
         options.requestFields = download.fields
         options.access = download.access
-        let reader = MediaDownload(
-            cache: cache, url: download.request.url, key: download.key, options: options, mailbox: mailbox, waitsForSystem: false)
+        let reader = Preload.wholeResource(in: cache, download.request.url, key: download.key, options: options, mailbox: mailbox)
         state.withLock { $0.readers[download.key] = reader }
-        reader.whenOver { [weak self] result in self?.stored(download, result) }
+        reader.whenOver { [weak self, mailbox] result in mailbox.post { [weak self] in self?.wasRead(download, result.map { _ in }) } }
+    }
+
+    private func wasRead(_ download: HandOver, _ result: Result<Void, CacheError>) {
+        guard case .failure(let error) = result, error.code == .networkRefused else { return stored(download, result) }
+        _ = cache.environment.time.after(Self.refusalPause, on: mailbox) { [weak self] in self?.read(download) }
     }
 
     private func stored(_ download: HandOver, _ result: Result<Void, CacheError>) {
@@ -249,6 +268,7 @@ package final class BackgroundCore: Sendable {
         }
         defer { withExtendedLifetime(reader) {} }
         if let arrived { delete(arrived.path) }
+        use.note(download.key, isStoring: false)
         if case .failure(let error) = result {
             cache.record(.storeTrouble("the system's download of \(download.key.forLog) is not stored: \(error.message)"))
         }

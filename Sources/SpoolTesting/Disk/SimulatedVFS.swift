@@ -1,3 +1,4 @@
+package import SpoolStore
 import SpoolSystem
 
 #if os(Linux)
@@ -9,11 +10,10 @@ import SQLite3
 /// SQLite's file system layer over an injected `FileSystem`, so that simulated disks carry the
 /// index's own I/O.
 ///
-/// Production uses SQLite's built-in layer. This layer has no shared memory, so the write-ahead log
-/// works only under `locking_mode=EXCLUSIVE`. Its file locks do nothing, because the store's lock
-/// file already admits one connection only. The layer is registered with SQLite under a unique name
-/// during its lifetime. The connection must be closed before the layer is released.
-final class SpoolVFS {
+/// The layer has no shared memory, so the write-ahead log works only under
+/// `locking_mode=EXCLUSIVE`. Its file locks do nothing, because the store's lock file already admits
+/// one connection only.
+final class SimulatedVFS: IndexLayer {
     /// The name for opening a connection.
     let name: String
     fileprivate let fileSystem: any FileSystem
@@ -45,7 +45,7 @@ final class SpoolVFS {
         fillIn()
         let code = sqlite3_vfs_register(vfs, 0)
         guard code == SQLITE_OK else {
-            throw .sqlite(code, "cannot register a file system layer", in: name)
+            throw .index(code: code, message: "cannot register a file system layer in \(name)")
         }
     }
 
@@ -64,19 +64,19 @@ final class SpoolVFS {
         // Not retained: `deinit` unregisters the layer.
         vfs.pointee.pAppData = Unmanaged.passUnretained(self).toOpaque()
         vfs.pointee.xOpen = { vfs, path, file, flags, outFlags in
-            SpoolVFS.of(vfs).open(path, file, flags, outFlags)
+            SimulatedVFS.of(vfs).open(path, file, flags, outFlags)
         }
         vfs.pointee.xDelete = { vfs, path, syncDirectory in
-            SpoolVFS.of(vfs).delete(path, thenSyncing: syncDirectory != 0)
+            SimulatedVFS.of(vfs).delete(path, thenSyncing: syncDirectory != 0)
         }
         vfs.pointee.xAccess = { vfs, path, _, answer in
-            SpoolVFS.of(vfs).access(path, answer)
+            SimulatedVFS.of(vfs).access(path, answer)
         }
         vfs.pointee.xFullPathname = { _, path, capacity, output in
-            SpoolVFS.copy(path, to: output, capacity: capacity)
+            SimulatedVFS.copy(path, to: output, capacity: capacity)
         }
         vfs.pointee.xRandomness = { vfs, count, output in
-            SpoolVFS.of(vfs).fill(output, count)
+            SimulatedVFS.of(vfs).fill(output, count)
         }
         // A simulation has one connection and therefore no lock to wait for, so the call returns at
         // once.
@@ -94,15 +94,15 @@ final class SpoolVFS {
         vfs.pointee.xGetLastError = { _, _, _ in 0 }
     }
 
-    private static func of(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> SpoolVFS {
+    private static func of(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> SimulatedVFS {
         guard let context = vfs?.pointee.pAppData else { preconditionFailure("SQLite called a file system layer without its context") }
-        return Unmanaged<SpoolVFS>.fromOpaque(context).takeUnretainedValue()
+        return Unmanaged<SimulatedVFS>.fromOpaque(context).takeUnretainedValue()
     }
 }
 
 // MARK: - Calls
 
-extension SpoolVFS {
+extension SimulatedVFS {
     private func open(
         _ path: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
@@ -174,5 +174,18 @@ extension SpoolVFS {
         guard let output, count > 0 else { return 0 }
         for index in 0..<Int(count) { output[index] = CChar(truncatingIfNeeded: random.next()) }
         return count
+    }
+}
+
+extension SQLiteStore.Options {
+    /// Whether the index's own I/O goes through the injected file system.
+    package var usesFileSystemForIndex: Bool {
+        get { indexLayer != nil }
+        set { indexLayer = newValue ? Self.simulatedLayer : nil }
+    }
+
+    private static let simulatedLayer = IndexLayerMaker {
+        (disk: any FileSystem, random: any RandomSource) throws(StoreError) -> any IndexLayer in
+        try SimulatedVFS(fileSystem: disk, random: random)
     }
 }

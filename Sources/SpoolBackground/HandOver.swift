@@ -22,7 +22,7 @@ package struct HandOver: Hashable, Sendable {
     ///
     /// - Returns: Nil when nothing is missing, or when the stored version has no strong entity tag:
     ///   the system's file could not be shown to belong to the stored bytes.
-    init?(url: String, key: ResourceKey, access: NetworkAccess?, rest: MediaCache.Continuation) {
+    init?(url: String, key: ResourceKey, access: NetworkAccess?, rest: MissingBytes) {
         var lower: Int64 = 0, upper: Int64?, ifRange: String?
         if !rest.stored.isEmpty {
             guard case .strong(let tag) = rest.representation?.validator, let length = rest.representation?.length else { return nil }
@@ -37,6 +37,15 @@ package struct HandOver: Hashable, Sendable {
         self.access = access ?? NetworkAccess()
         // A key with a line break, for example, cannot be read again.
         guard let read = HandOver(label: label), read.key == key, read.request == request else { return nil }
+    }
+
+    /// Creates the rest of a running download.
+    ///
+    /// - Returns: Nil if the system cannot continue it, for example a presentation whose manifest is
+    ///   stored.
+    init?(_ download: ListedTransfer) {
+        guard let rest = download.rest() else { return nil }
+        self.init(url: download.url, key: download.key, access: download.access, rest: rest)
     }
 
     /// Reads the label of a task. Fields and networks are not in it.
