@@ -59,7 +59,7 @@ import Testing
         let clients = try row.fields.enumerated().map { index, fields in
             let client = try world.connect()
             client.ask(row.target, fields)
-            world.wait("the client has a reader", until: { world.cache.statistics.readers == index + 1 })
+            try world.waitForReaders(Int64(index) + 1)
             return client
         }
         world.wait("the origin is asked", until: { origin.count == 1 })

@@ -155,6 +155,15 @@ final class ProxyWorld: Sendable {
         Issue.record("waited in vain; last seen: \(String(describing: status))", sourceLocation: sourceLocation)
     }
 
+    /// Waits until `count` requests have got a reader, and each reader waits for bytes.
+    ///
+    /// A reader counts before it waits, in the same turn of the loop. The answer to another client
+    /// comes from a later turn.
+    func waitForReaders(_ count: Int64, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        wait("each client has a reader", until: { cache.statistics.readers == count }, sourceLocation: sourceLocation)
+        #expect(try get("/_spool/health").status == 200, sourceLocation: sourceLocation)
+    }
+
     /// Waits until a condition is true that other threads bring about.
     func wait(_ what: String, until condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) {
         let deadline = SystemTime().now + .seconds(Int64(Awaited<Bool>.hangSeconds))
