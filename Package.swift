@@ -280,10 +280,14 @@ var products: [Product] = [
     .library(name: "SpoolDASH", targets: ["SpoolDASH"]),
     .library(name: "SpoolAdoption", targets: ["SpoolAdoption"]),
     .library(name: "SpoolTesting", targets: ["SpoolTesting"]),
-    .executable(name: "spool", targets: ["SpoolCommand"]),
 ]
 
-#if !os(Linux)
+#if os(Linux)
+products.append(.executable(name: "spool", targets: ["SpoolCommand"]))
+#else
+// Xcode keeps the files of a target in a directory NAME.build, and APFS compares names without case.
+// So the program may not have the name of the library.
+products.append(.executable(name: "spool-cli", targets: ["SpoolCommand"]))
 // On Linux its target stands on a test double of AVFoundation and is there for tests only.
 products += ["SpoolAVFoundation", "SpoolBackground", "SpoolDeviceChecks"].map { .library(name: $0, targets: [$0]) }
 products.append(.executable(name: "spool-device-check", targets: ["SpoolDeviceCheck"]))
