@@ -129,9 +129,13 @@ public enum BenchFault: Sendable {
     }
 
     /// Serves a playlist, and its segments beside it.
-    func serveStream(as path: String = "/hls/list.m3u8", text: String? = nil) throws -> URL {
+    ///
+    /// - Parameter bitRate: The bits in a second of each segment, which then ends with a box of
+    ///   bytes that players skip. Nil leaves the segments as they are.
+    func serveStream(as path: String = "/hls/list.m3u8", text: String? = nil, bitRate: Int? = nil) throws -> URL {
         let folder = path.prefix { $0 != "?" }.split(separator: "/").dropLast().map { "/" + $0 }.joined()
         for segment in samples.segments {
+            let segment = bitRate.map { samples.segment(segment, bitRate: $0) } ?? segment
             var resource = VirtualResource(url: origin.url("\(folder)/\(segment.name)"), seed: segment.content.seed, length: segment.length)
             resource.content = segment.content
             origin.serve(resource)

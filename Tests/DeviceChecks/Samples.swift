@@ -58,7 +58,12 @@ public final class Samples: Sendable {
 
     private let samples: [Sample.Kind: Sample]
     /// The segments of a stream by their names, the first of them with the header.
-    let segments: [(name: String, content: OriginContent, length: Int64)]
+    let segments: [Segment]
+
+    typealias Segment = (name: String, content: OriginContent, length: Int64)
+
+    /// The seconds of a segment.
+    private static let segmentSeconds = 2
 
     /// Makes the media.
     ///
@@ -100,11 +105,19 @@ public final class Samples: Sendable {
         return sample
     }
 
+    /// Returns a segment of a bit rate: a box `free` makes it longer. The header stays as it is.
+    func segment(_ segment: Segment, bitRate: Int) -> Segment {
+        let added = Int64(bitRate / 8 * Self.segmentSeconds) - segment.length
+        guard added >= 8, !(Bench.isReal && segment.name == segments.first?.name) else { return segment }
+        let front = (0..<segment.length).map(segment.content.byte) + PCMHead.big(added, 4) + Array("free".utf8)
+        return (segment.name, OriginContent(front: front, seed: segment.content.seed + UInt64(bitRate)), segment.length + added)
+    }
+
     /// A playlist of the segments.
     func playlist(prefix: String = "", isLive: Bool = false) -> String {
         let names = segments.map { prefix + $0.name }
         let header = Bench.isReal ? ["#EXT-X-MAP:URI=\"\(names[0])\""] : []
-        let body = names.dropFirst(header.count).flatMap { ["#EXTINF:2,", $0] }
+        let body = names.dropFirst(header.count).flatMap { ["#EXTINF:\(Self.segmentSeconds),", $0] }
         let end = isLive ? [] : ["#EXT-X-ENDLIST"]
         return (["#EXTM3U", "#EXT-X-VERSION:7", "#EXT-X-TARGETDURATION:3"] + header + body + end).joined(separator: "\n") + "\n"
     }
@@ -141,5 +154,5 @@ private enum PCMHead {
     private static func little(_ value: Int64, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: value >> Int64(8 * $0)) }
     }
-    private static func big(_ value: Int64, _ count: Int) -> [UInt8] { little(value, count).reversed() }
+    static func big(_ value: Int64, _ count: Int) -> [UInt8] { little(value, count).reversed() }
 }

@@ -197,8 +197,9 @@ extension DeviceCase {
             scope: .realPlayer("the double chooses no variants")
         ) { bench in
             // The line carries the first two variants.
-            let variants = [800_000, 2_400_000, 6_000_000].map { "#EXT-X-STREAM-INF:BANDWIDTH=\($0)\n\($0)/list.m3u8" }
-            for number in [800_000, 2_400_000, 6_000_000] { _ = try bench.serveStream(as: "/hls/\(number)/list.m3u8") }
+            let rates = [800_000, 2_400_000, 6_000_000]
+            let variants = rates.map { "#EXT-X-STREAM-INF:BANDWIDTH=\($0)\n\($0)/list.m3u8" }
+            for rate in rates { _ = try bench.serveStream(as: "/hls/\(rate)/list.m3u8", bitRate: rate) }
             let url = try bench.serveStream(text: (["#EXTM3U"] + variants).joined(separator: "\n") + "\n")
             if bench.withSpool { try await bench.play(bench.url("/hls/800000/list.m3u8")).reachesEnd() }
             bench.answer { _ in .slow(bytesPerSecond: 375_000) }
