@@ -59,9 +59,13 @@ extension FetchDriver {
         }
         guard let intake = state.intakes[id] else { return }
         session.writes.handOverRest(of: intake, &state, &effects)
-        let fetchedBytes = intake.fetchedBytes
+        let (fetchedBytes, signpost) = (intake.fetchedBytes, intake.signpost)
         effects.append(.event(.fetchEnded(session.key, bytes: fetchedBytes, reason: error.map { "\($0)" })))
-        effects.append(.call { [session] in session.shared.logFetchEnd(session.host, fetchedBytes, error) })
+        effects.append(
+            .call { [session] in
+                signpost?.end()
+                session.shared.logFetchEnd(session.host, fetchedBytes, error)
+            })
         effects.append(.flush)
     }
 

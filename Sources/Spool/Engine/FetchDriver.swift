@@ -85,9 +85,10 @@ struct FetchDriver {
         session.shared.record(.fetchStarted(session.key, lower: intake.ask.lower, upper: intake.ask.upper))
         session.shared.counters.add { $0.originRequests += 1 }
         session.shared.gapMet()
+        let signpost = Signpost("fetch", session.key)
         let transfer = session.shared.environment.transport.start(request, receiver: intake)
         let (cancels, stops, resumes, isTold) = session.state.withLock { state in
-            intake.transfer = transfer
+            (intake.transfer, intake.signpost) = (transfer, signpost)
             defer { intake.owesResume = false }
             let stops = state.machine.fetch(intake.id)?.isClosing == true
             return (intake.isCancelled, stops, intake.owesResume, state.priority(of: intake.id) == request.priority)

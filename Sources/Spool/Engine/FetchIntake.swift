@@ -13,6 +13,8 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     let ask: OriginAsk
     private let session: ResourceSession
     var transfer: (any Transfer)?
+    /// The interval of the request for Instruments.
+    var signpost: Signpost?
     /// The bytes in memory, in the order of their offsets. The last buffer may still grow.
     var buffers: [ReceiveBuffer] = []
     var generation: GenerationID?

@@ -41,6 +41,8 @@ package final class SessionReader: Sendable {
     let id: ReaderID
     /// The transform that changes the bytes, if there is one.
     private let transforming: Transforming?
+    /// The interval to the first byte for Instruments.
+    private let opening: Signpost?
 
     private final class Transforming: Sendable {
         let transform: any ContentTransform
@@ -58,6 +60,7 @@ package final class SessionReader: Sendable {
         self.session = session
         transforming = (options.contentTransform ?? session.shared.configuration.contentTransform).map(Transforming.init)
         key = session.key
+        opening = Signpost("open", key)
         id = session.run { state, effects in
             state.machine.noteDownload(session.shared.downloadKeys.contains(session.key))
             let (id, actions) = state.machine.readerJoined(request)
@@ -77,6 +80,7 @@ package final class SessionReader: Sendable {
         self.id = id
         transforming = nil
         key = session.key
+        opening = Signpost("open", key)
     }
 
     deinit {
@@ -261,6 +265,7 @@ package final class SessionReader: Sendable {
     /// - Parameter fromOrigin: Whether they came from memory. For the statistics only.
     package func advance(by count: Int, fromOrigin: Bool) {
         guard count > 0 else { return }
+        opening?.end()
         let fromOrigin = fromOrigin || (transforming?.isMemory.withLock { $0 } == true)
         session.run { $0.readerAdvanced(id, by: Int64(count), now: session.now) }
         session.shared.counters.add { counters in
