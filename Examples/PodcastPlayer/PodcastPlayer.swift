@@ -55,7 +55,7 @@ import SwiftUI
         Task { [cache] in
             do {
                 let details = DownloadDetails(appData: Array(episode.title.utf8))
-                try await cache.downloads.add(episode.id.absoluteString, details: details)
+                try await cache.downloads.add(episode.id, details: details)
             } catch {
                 print("can't add \(episode.title): \(error)")
             }

@@ -33,7 +33,7 @@ import SwiftUI
         preloads = preloads.filter { ahead.contains($0.key) }
         for film in ahead where preloads[film] == nil {
             do throws(CacheError) {
-                preloads[film] = try cache.preload(film.absoluteString, .seconds(Self.secondsAhead))
+                preloads[film] = try cache.preload(film, .seconds(Self.secondsAhead))
             } catch {
                 // The film then starts without a head start.
                 print(error.message)

@@ -62,4 +62,15 @@ extension MediaCache {
         try await importFile(path, for: url.absoluteString, key: key, options: options, progress: progress)
     }
 }
+
+extension Downloads {
+    /// Adds a URL as ``add(_:selection:key:group:priority:details:)`` does for text.
+    @discardableResult
+    public func add(
+        _ url: URL, selection: PresentationSelection = PresentationSelection(), key: ResourceKey? = nil, group: String = "",
+        priority: Int = 0, details: DownloadDetails? = nil
+    ) async throws(CacheError) -> Download {
+        try await add(url.absoluteString, selection: selection, key: key, group: group, priority: priority, details: details)
+    }
+}
 #endif
