@@ -22,6 +22,19 @@ struct SharedNumberTests {
         #expect(number.value == Self.rounds)
     }
 
+    @Test func `each number is replaced by one thread`() {
+        let number = SharedNumber(0), replaced = Locked<[Int64]>([])
+        let threads = (0..<4).map { (thread: Int64) in
+            SystemThread(name: "exchanger") {
+                let numbers = (1...Self.rounds).map { number.exchange(with: thread * Self.rounds + $0) }
+                replaced.withLock { $0 += numbers }
+            }
+        }
+        for thread in threads { thread.join() }
+        let all = replaced.withLock { $0 } + [number.value]
+        #expect(all.sorted() == Array(0...4 * Self.rounds))
+    }
+
     private static let rounds: Int64 = 10_000
 
     private final class Payload: @unchecked Sendable {

@@ -9,3 +9,6 @@ static inline int64_t spool_atomic_load(const int64_t *number) { return __atomic
 
 /// Writes a number.
 static inline void spool_atomic_store(int64_t *number, int64_t value) { __atomic_store_n(number, value, __ATOMIC_RELEASE); }
+
+/// Writes a number, and returns the one before it.
+static inline int64_t spool_atomic_exchange(int64_t *number, int64_t value) { return __atomic_exchange_n(number, value, __ATOMIC_ACQ_REL); }

@@ -38,7 +38,6 @@ final class OpenDataFiles: Sendable {
         /// Generations whose file was opened since the store was opened.
         var opened = ByteRangeSet()
         var isClosed = false
-        var isSuspended = false
         /// The number of resumptions after which another process may have changed the files.
         var era = 0
         /// The files that may be closed while they are unused, longest unused first.
@@ -46,6 +45,9 @@ final class OpenDataFiles: Sendable {
     }
 
     private let state = Locked(State())
+    /// The era whose files may be read and written, or -1 during a suspension. It is changed under the
+    /// lock, and read without it.
+    private let usableEra = SharedNumber(0)
     let limits: OpenFileLimits
     /// Memory for comparing stored bytes with their checks: 1 MiB for each of two lanes, allocated
     /// at the first comparison.
@@ -291,7 +293,7 @@ final class OpenDataFiles: Sendable {
     /// process.
     func unlock() {
         let open = state.withLock { state in
-            state.isSuspended = true
+            usableEra.value = -1
             return state.files.values.compactMap(\.file)
         }
         for file in open { do throws(SystemError) { try file.unlock() } catch { fail(file.generation, error) } }
@@ -317,9 +319,9 @@ final class OpenDataFiles: Sendable {
     ///    holes as zeros. Those files are therefore never read again.
     func resume(isUntouched: Bool) {
         let outdated = state.withLock { state in
-            state.isSuspended = false
+            if !isUntouched { state.era += 1 }
+            usableEra.value = Int64(state.era)
             guard !isUntouched else { return [StoreDataFile]() }
-            state.era += 1
             state.handles = [:]
             defer { state.files = [:] }
             return state.files.values.compactMap(\.file)
@@ -332,7 +334,7 @@ final class OpenDataFiles: Sendable {
     var era: Int { state.withLock { $0.era } }
 
     /// Whether files of an era may be read and written now.
-    func isUsable(_ era: Int) -> Bool { state.withLock { !$0.isSuspended && $0.era == era } }
+    func isUsable(_ era: Int) -> Bool { usableEra.value == era }
 
     // MARK: Closing
 

@@ -13,10 +13,14 @@ import SpoolLibc
 ///     loop.start(name: "server")
 ///     loop.post { … }
 package final class EventLoop: Mailbox, @unchecked Sendable {
-    // Safe to share: `inbox` is behind its lock. `clock` and `poller` are constants, and other
-    // threads only call the poller's `wake`. All other state is touched by the loop's thread alone
-    // (`preconditionInLoop`).
+    // Safe to share: `inbox` is behind its lock, and `isAwake` is atomic. `clock` and `poller` are
+    // constants, and other threads only call the poller's `wake`. All other state is touched by the
+    // loop's thread alone (`preconditionInLoop`).
     private let inbox = Locked(Inbox())
+    /// 1 while the loop will look at the inbox before it sleeps, so that a post need not wake it. The
+    /// loop clears it under the lock of the inbox. A post sets it after it has added its job under that
+    /// lock, so either the loop sees the job or the post wakes it.
+    private let isAwake = SharedNumber(0)
     private let poller: Poller
     private let clock: @Sendable () -> MonotonicInstant
     private var registrations = Registrations()
@@ -42,8 +46,6 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         var jobs: [@Sendable () -> Void] = []
         /// Jobs that can wait until the loop has no other work.
         var restJobs: [@Sendable () -> Void] = []
-        /// Whether the loop will look at `jobs` before it sleeps, so that a post need not wake it.
-        var isAwake = false
         var isStopping = false
         var isStopped = false
         /// The thread that runs the loop, or nil before one does.
@@ -87,12 +89,11 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
 
     /// Adds a job to the inbox unless the loop has ended, and wakes a sleeping loop.
     private func add(_ change: (inout Inbox) -> Void) {
-        let mustWake = inbox.withLock { inbox in
-            guard !inbox.isStopped else { return false }
-            change(&inbox)
-            return !exchange(&inbox.isAwake, with: true)
+        let isAdded = inbox.withLock { inbox in
+            if !inbox.isStopped { change(&inbox) }
+            return !inbox.isStopped
         }
-        if mustWake { poller.wake() }
+        if isAdded, isAwake.exchange(with: 1) == 0 { poller.wake() }
     }
 
     // MARK: Descriptors
@@ -258,7 +259,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
     /// Runs one turn. Returns false when it was the last.
     private func turn() -> Bool {
         let count = wait()
-        inbox.withLock { $0.isAwake = true }
+        isAwake.value = 1
         turnCount += 1
         now = clock()
         meter.turnBegan(at: now)
@@ -280,7 +281,7 @@ package final class EventLoop: Mailbox, @unchecked Sendable {
         let (isIdle, rests) = inbox.withLock { inbox in
             let isIdle = inbox.jobs.isEmpty && !inbox.isStopping
             let rests = !inbox.restJobs.isEmpty
-            inbox.isAwake = !isIdle || (rests && !isWatching)
+            isAwake.value = !isIdle || (rests && !isWatching) ? 1 : 0
             return (isIdle, rests)
         }
         guard isIdle else { return poller.wait(timeout: 0) }

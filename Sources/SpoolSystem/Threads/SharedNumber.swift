@@ -3,7 +3,8 @@ import CSpoolSystem
 /// A number that any thread reads without a lock.
 ///
 /// Suits settings that every request reads and hardly anything changes. A reader may see the old
-/// number for a moment. For a change that depends on the old number, use `Locked`.
+/// number for a moment. For any other change that depends on the old number than `exchange`, use
+/// `Locked`.
 package final class SharedNumber: @unchecked Sendable {
     // Safe to share: the memory is only accessed by atomic calls.
     private let memory: UnsafeMutablePointer<Int64>
@@ -21,4 +22,7 @@ package final class SharedNumber: @unchecked Sendable {
         get { spool_atomic_load(memory) }
         set { spool_atomic_store(memory, newValue) }
     }
+
+    /// Replaces the number, and returns the one before it.
+    package func exchange(with value: Int64) -> Int64 { spool_atomic_exchange(memory, value) }
 }
