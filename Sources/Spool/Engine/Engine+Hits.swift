@@ -18,12 +18,9 @@ extension Engine {
     func hit(
         _ link: inout SessionLink, key: ResourceKey, url: MediaURL, spec: RangeHeader.Spec?, policy: CachePolicy, max: Int64
     ) -> StoredHit? {
-        // A comparison with nil would copy the transform.
-        if case .some = configuration.contentTransform { return nil }
-        if let session = link.session {
-            if let hit = session.hit(spec, url: url, policy: policy, max: max) { return hit }
-            guard session.isDetached else { return nil }
-        }
+        if isTransforming { return nil }
+        if let hit = link.session?.hit(spec, url: url, policy: policy, max: max) { return hit }
+        if link.session?.isDetached == false { return nil }
         link.session = sessions.withLock { $0.peek(key) }
         return link.session?.hit(spec, url: url, policy: policy, max: max)
     }

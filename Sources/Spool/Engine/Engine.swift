@@ -54,6 +54,8 @@ final class Engine: Sendable {
     private let sinks: [any EventSink]
     /// Whether a sink of the configuration takes the events of readers.
     private let sinksTakeReaders: Bool
+    /// Whether the configuration has a transform. To look there, a hit would copy the transform.
+    let isTransforming: Bool
     /// The events for streams and for a watch.
     let feed = EventFeed()
     /// The names of this process, once one was needed, and whether a gateway uses them.
@@ -76,6 +78,7 @@ final class Engine: Sendable {
         digests = KeyedDigest(secret: store.secret)
         sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? []) + [feed] + environment.tiers
         sinksTakeReaders = configuration.events.contains(where: \.recordsReaders)
+        isTransforming = configuration.contentTransform != nil
         let scheduler = FetchScheduler(
             total: configuration.fetching.maximumFetches, perHost: configuration.fetching.maximumFetchesPerHost,
             policy: configuration.network.policy, share: configuration.network.shareBesidePlayers)

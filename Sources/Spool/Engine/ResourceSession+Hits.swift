@@ -8,24 +8,28 @@ import SpoolSystem
 /// The door ends it once, with `leave(after:)` or `reader(after:wake:)`.
 package struct StoredHit: Sendable {
     fileprivate let session: ResourceSession
-    fileprivate let id: ReaderID
-    /// The whole range to answer.
-    package let range: ByteRange
-    /// The length of the resource in bytes.
-    package let length: Int64
-    /// The file with the first bytes.
-    package let file: any DataFile
-    /// The descriptor of the file; the hit keeps it open.
-    package let descriptor: OpenDescriptor
-    /// The first bytes of `range`, which may be sent before the session is asked again.
-    package let stored: ByteRange
-    /// The version of the resource, and the state of its metadata. A door may reuse what it made of
-    /// them while this value is equal.
-    package let version: HitVersion
+    /// The bytes, and the reader of the session that holds them.
+    package let found: Found
     /// The time of the hit.
     package let time: Timestamp
-    /// The URL of its request, if it is not the one of the last answer.
-    fileprivate let otherURL: MediaURL?
+
+    /// The bytes that a session finds under its lock.
+    package struct Found: Sendable {
+        /// The reader with its ranges. `stored` may be sent before the session is asked again.
+        package let hit: SessionHit
+        /// The file with the first bytes.
+        package let file: any DataFile
+        /// The descriptor of the file; the hit keeps it open.
+        package let descriptor: OpenDescriptor
+        /// The URL of the request, if it is not the one of the last answer.
+        fileprivate let otherURL: CopyOnWrite<MediaURL>?
+    }
+
+    /// The version of the resource, and the state of its metadata. A door may reuse what it made of
+    /// them while this value is equal.
+    package var version: HitVersion {
+        HitVersion(session: session.number, generation: found.hit.generation, revision: found.hit.revision)
+    }
 }
 
 /// A generation, and a number that grows with each change of its metadata within one session. The
@@ -59,9 +63,11 @@ extension ResourceSession {
         }
     }
 
-    func hit(_ spec: RangeHeader.Spec?, url: MediaURL, policy: CachePolicy, max: Int64) -> StoredHit? {
+    /// Adds a reader for stored bytes, if they can be sent at once. The hit takes over the caller's
+    /// reference to the session, because another one costs as much as a lock.
+    consuming func hit(_ spec: RangeHeader.Spec?, url: MediaURL, policy: CachePolicy, max: Int64) -> StoredHit? {
         let wallNow = wallNow
-        let hit = state.withLock { state -> StoredHit? in
+        let found = state.withLock { state -> StoredHit.Found? in
             guard !state.isDetached, let file = state.file, let descriptor = file.descriptor else { return nil }
             let isSameURL = state.lastAsk.request.names(url)
             // A gap is fetched with the fields that belong to the URL. A session that was opened
@@ -74,14 +80,11 @@ extension ResourceSession {
                     wallNow: wallNow)
             else { return nil }
             state.claims += 1
-            return StoredHit(
-                session: self, id: hit.reader, range: hit.range, length: hit.length, file: file, descriptor: descriptor,
-                stored: hit.stored, version: HitVersion(session: number, generation: hit.generation, revision: hit.revision),
-                time: wallNow, otherURL: isSameURL ? nil : url)
+            return StoredHit.Found(hit: hit, file: file, descriptor: descriptor, otherURL: isSameURL ? nil : CopyOnWrite(url))
         }
-        guard let hit else { return nil }
-        shared.recordReader(key, hit.range.lowerBound, hit.range.upperBound)
-        return hit
+        guard let found else { return nil }
+        shared.recordReader(key, found.hit.range.lowerBound, found.hit.range.upperBound)
+        return StoredHit(session: self, found: found, time: wallNow)
     }
 }
 
@@ -89,7 +92,8 @@ extension StoredHit {
     /// The representation and its version, or nil if another version has taken its place.
     package var current: (representation: Representation, version: HitVersion)? {
         session.state.withLock { state in
-            guard let version = state.machine.version, state.machine.toldVersion(of: id) == version.generation else { return nil }
+            let told = state.machine.toldVersion(of: found.hit.reader)
+            guard let version = state.machine.version, told == version.generation else { return nil }
             return (
                 version.representation,
                 HitVersion(session: session.number, generation: version.generation, revision: version.revision)
@@ -101,11 +105,12 @@ extension StoredHit {
     ///
     /// - Parameter wake: Called, from any thread, when a `.wait` of the reader is over.
     package func reader(after count: Int, wake: @escaping @Sendable () -> Void) -> SessionReader {
+        let id = found.hit.reader
         session.shared.counters.add { $0.readers += 1 }
         session.run { state, effects in
             state.claims -= 1
             state.wakes[id] = wake
-            let ask = otherURL.map(state.lastAsk.to) ?? state.lastAsk
+            let ask = found.otherURL.map { state.lastAsk.to($0.value) } ?? state.lastAsk
             state.asks[id] = ask
             session.fetching.setDemand(FetchDemand(.playing, access: ask.access), of: id, &state, &effects)
         }
@@ -119,7 +124,7 @@ extension StoredHit {
         var effects: [ResourceSession.Effect] = []
         let isIdle = session.state.withLock { state in
             state.claims -= 1
-            let actions = state.machine.hitLeft(id, after: Int64(count), now: session.now)
+            let actions = state.machine.hitLeft(found.hit.reader, after: Int64(count), now: session.now)
             if !actions.isEmpty { session.apply(actions, &state, &effects) }
             return state.isIdle()
         }

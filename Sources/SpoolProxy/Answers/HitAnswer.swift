@@ -72,10 +72,11 @@ final class HitAnswer: RangeResponder {
             hit.leave(after: 0)
             return nil
         }
+        let found = hit.found.hit
         let fields = PreparedFields(
             head.lines, age: head.age.seconds(now: hit.time),
-            part: spec == nil ? nil : PreparedFields.Part(hit.range, of: hit.length))
-        let length = hit.range.count
+            part: spec == nil ? nil : PreparedFields.Part(found.range, of: found.length))
+        let length = found.range.count
         return Response(spec == nil ? 200 : 206, prepared: fields, body: .source(HitBodySource(consume hit), length: length))
     }
 
@@ -96,7 +97,10 @@ final class HitAnswer: RangeResponder {
     private static let turnBytes = Int64(ServerOptions.turnBytes)
 
     private func head(of hit: StoredHit) -> Head? {
-        if let head, head.version == hit.version { return head }
+        if let head, head.version == hit.version { head } else { makeHead(of: hit) }
+    }
+
+    private func makeHead(of hit: StoredHit) -> Head? {
         // The references of a manifest lead through the proxy, which the long path arranges.
         guard let (representation, version) = hit.current, !ManifestReading.mayBeManifest(representation, url: url.text) else { return nil }
         let rules = fieldRules.of(representation)
@@ -121,7 +125,7 @@ final class HitAnswer: RangeResponder {
 /// reader of the session.
 final class HitBodySource: BodySource {
     private let hit: StoredHit
-    /// The number of bytes of `hit.stored` that were sent.
+    /// The number of bytes of `hit.found.hit.stored` that were sent.
     private var sent = 0
     /// Whether the first bytes were handed out.
     private var isUnderWay = false
@@ -139,14 +143,14 @@ final class HitBodySource: BodySource {
 
     func next(max: Int) -> BodyChunk {
         if let rest { return rest.next(max: max) }
-        let left = isUnreadable ? 0 : Int(hit.stored.count) - sent
+        let left = isUnreadable ? 0 : Int(hit.found.hit.stored.count) - sent
         // The session hands out the first bytes to be sent at once. Later the file may become
         // unusable: the store is suspended or has closed the file, or another process has changed
         // it. Then the session's reader continues.
-        if left > 0, let descriptor = isUnderWay ? hit.file.descriptor : hit.descriptor {
+        if left > 0, let descriptor = isUnderWay ? hit.found.file.descriptor : hit.found.descriptor {
             isUnderWay = true
             return .file(
-                descriptor: descriptor.number, offset: hit.stored.lowerBound + Int64(sent), count: min(left, max),
+                descriptor: descriptor.number, offset: hit.found.hit.stored.lowerBound + Int64(sent), count: min(left, max),
                 keepAlive: descriptor.owner)
         }
         let relay = WakeRelay()
@@ -156,7 +160,7 @@ final class HitBodySource: BodySource {
         return rest.next(max: max)
     }
 
-    func maySend(_ file: AnyObject) -> Bool { rest?.maySend(file) ?? (hit.file.descriptor != nil) }
+    func maySend(_ file: AnyObject) -> Bool { rest?.maySend(file) ?? (hit.found.file.descriptor != nil) }
 
     func consumed(_ count: Int) {
         if let rest { rest.consumed(count) } else { sent += count }

@@ -8,7 +8,6 @@ extension Connection {
         let framing = ResponseFraming(
             of: response, method: asked.method, version: asked.version,
             keepAlive: asked.keepAlive && !server.isStopping && upload == nil)
-        let now = server.options.wallNow()
         server.headBuffer.removeAll()
         guard (200...999).contains(response.status) else {
             response.discard()
@@ -17,7 +16,7 @@ extension Connection {
         do throws(FieldLines.InvalidField) {
             try server.writer.write(
                 status: response.status, prepared: response.prepared, fields: response.fields, framing: framing,
-                version: asked.version, now: now, into: &server.headBuffer)
+                version: asked.version, now: server.options.wallNow(), into: &server.headBuffer)
         } catch {
             response.discard()
             return start(.error(500, "the answer had a header field that can't be sent: \(error.name.prefix(64).filter(\.isLetter))"))
@@ -51,19 +50,18 @@ extension Connection {
     /// Sends the head. A small body that is available follows in the same call and the same TCP
     /// segment.
     private func sendHead(_ response: Response, _ framing: ResponseFraming) {
-        if framing.sendsBody, let bytes = response.body.inMemory {
-            if bytes.count <= ResponseStart.inlineBodyBytes {
-                sending.beginOutputBody(of: bytes.count)
-                bytes.withUnsafeBytes { server.headBuffer.append($0) }
-            } else {
-                sending.bytes = bytes
-            }
-        }
         if let source = sending.source {
             switch server.start(of: source, sending.framing) {
             case .gathered(let bytes): return sendWithHead(bytes, source)
             case .joined(let chunk): return sendHead(before: chunk, source)
             case .head: break
+            }
+        } else if framing.sendsBody, let bytes = response.body.inMemory {
+            if bytes.count <= ResponseStart.inlineBodyBytes {
+                sending.beginOutputBody(of: bytes.count)
+                bytes.withUnsafeBytes { server.headBuffer.append($0) }
+            } else {
+                sending.bytes = bytes
             }
         }
         let head = server.headBuffer.bytes

@@ -17,14 +17,14 @@ package struct ResponseWriter {
     /// - Parameters:
     ///   - prepared: Fields that were made before. They come first.
     ///   - now: The wall clock for `Date`, which is formatted once a second. A `Date` among the
-    ///     fields replaces it (RFC 9110 §6.6.1).
+    ///     fields replaces it (RFC 9110 §6.6.1), and the clock is not read then.
     ///   - version: The request's version. An HTTP/1.0 client gets an explicit `Connection:
     ///     keep-alive`.
     ///
     /// - Throws: `FieldLines.InvalidField` for a name or value that cannot be sent.
     package mutating func write(
-        status: Int, prepared: PreparedFields? = nil, fields: HTTPFields, framing: ResponseFraming, version: HTTPVersion, now: Timestamp,
-        into out: inout HeadBuffer
+        status: Int, prepared: PreparedFields? = nil, fields: HTTPFields, framing: ResponseFraming, version: HTTPVersion,
+        now: @autoclosure () -> Timestamp, into out: inout HeadBuffer
     ) throws(FieldLines.InvalidField) {
         Self.appendStatusLine(status, into: &out)
         prepared?.write(into: &out)
@@ -34,7 +34,7 @@ package struct ResponseWriter {
             out.append(lines.bytes)
             hasDate = hasDate || lines.hasDate
         }
-        if !hasDate { appendDate(now, into: &out) }
+        if !hasDate { appendDate(now(), into: &out) }
         Self.append(framing.length, into: &out)
         if !framing.keepAlive {
             out.append("Connection: close\r\n")
