@@ -52,10 +52,13 @@ struct ListCommandTests {
         #expect(try scene.run("ls", "--json", scene.url("/c/")).text == "[]\n")
     }
 
-    @Test func `the parts of a presentation count in the total, each once`() throws {
+    @Test func `the parts of a presentation count in the total, each once, and the total names them`() throws {
         let scene = try StreamScene(StreamScene.hls)
         try #require(scene.get("/v/master.m3u8").code == 0)
-        for words in [[], ["--all"]] { #expect(try scene.run("ls", words).lines.last?.hasPrefix("11 resources, ") == true) }
+        let grouped = try scene.run("ls", [])
+        #expect(grouped.lines.count == 2 && grouped.text.contains("\n11 resources, 10 of them parts of presentations, "), "\(grouped.text)")
+        let all = try scene.run("ls", ["--all"])
+        #expect(all.lines.count == 12 && all.text.contains("\n11 resources, ") && !all.text.contains("parts of"), "\(all.text)")
         let manifest = try scene.run("ls", [scene.origin.url("/v/master")])
         #expect(manifest.lines.count == 2 && manifest.lines.last?.hasPrefix("11 resources, ") == true, "\(manifest.text)")
         #expect(try scene.run("ls", [scene.origin.url("/s/")]).lines.count == 9)

@@ -73,7 +73,7 @@ struct ProxiedURLTests {
         let given = "http://127.0.0.1:\(port)/a-token/http/" + url.dropFirst("http://".count)
         let got = try scene.run("get", given)
         #expect(got.output == FilmScene.bytes)
-        #expect(got.errors == "spool: the URL of a proxy on this machine stands for \(url)\n")
+        #expect(got.errors.hasPrefix("spool: the URL of a proxy on this machine stands for \(url)\n"), "\(got.errors)")
         #expect(try scene.listed() == ["/a.mp4"])
         let status = try scene.run("stat", given)
         #expect(status.text.contains("key        \(url)\n") && status.errors.contains(url))

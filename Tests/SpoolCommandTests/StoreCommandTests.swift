@@ -39,18 +39,32 @@ struct StoreCommandTests {
         var requestCount: Int { origin.log.entries.count }
     }
 
-    @Test func `get writes the bytes to standard output, and again when the origin is gone`() throws {
+    @Test func `get writes the bytes to standard output and one line about them to standard error, also without the origin`() throws {
         let scene = try Scene()
         let first = try scene.run("get", scene.url, "-o", "-")
         #expect(first.code == 0)
         #expect(first.output == scene.bytes(0..<Self.length))
-        #expect(first.errors.isEmpty)
+        let line = /spool: received 4\.8 MiB of song\.mp3 in [0-9.]+ s, 0 % from the store\n/
+        #expect(first.errors.wholeMatch(of: line) != nil, "\(first.errors)")
         #expect(scene.requestCount == 1)
 
         scene.origin.stop()
         let second = try scene.run("get", scene.url)
         #expect(second.code == 0)
         #expect(second.output == scene.bytes(0..<Self.length))
+        #expect(second.errors.hasSuffix(" s, 100 % from the store\n"), "\(second.errors)")
+        let silent = try scene.run("get", scene.url, "--log-level", "error")
+        #expect(silent.output == first.output && silent.errors.isEmpty, "\(silent.errors)")
+    }
+
+    /// The first play fetches its bytes and the head of the response, which is more than it reads.
+    @Test func `stat without a URL reports that nothing is saved yet after the first play, and the bytes after the second`() throws {
+        let scene = try Scene()
+        _ = try scene.run("get", scene.url)
+        let first = try scene.run("stat").lines
+        #expect(first.count == 3 && first.dropFirst().allSatisfy { $0.contains("   nothing yet   ") }, "\(first)")
+        _ = try scene.run("get", scene.url)
+        #expect(try scene.run("stat").lines.last?.contains("   4.8 MiB   9.5 MiB   4.8 MiB   ") == true)
     }
 
     /// With each limit another call is the first that gets no descriptor.

@@ -21,6 +21,8 @@ struct GetCommand: Command {
         discussion: [
             "'get' fetches only the missing bytes and stores them. Repeat an interrupted 'get' to continue."
                 + " A file is written as FILE.part and renamed when it is complete. An existing file stays, unless --replace is given.",
+            "A terminal shows the progress. Elsewhere, one line on standard error reports the result of each URL; --log-level error"
+                + " leaves it out.",
             "Several URLs are fetched one after the other. An error ends one of them, and the exit code is that of the first error.",
             "A URL that ends in .m3u8 or .mpd, or any URL with --variant, --audio or --subtitles, is an HLS or DASH stream: without --output and"
                 + " --range, all parts of one variant are stored, and nothing is written. 'spool serve' then plays them without the network.",
@@ -165,7 +167,7 @@ struct GetCommand: Command {
                 line.clear()
                 throw error
             }
-            line.finish()
+            finish(line, url)
         }
         do { try await interruption.cancelling(store) } catch let error as CacheError
             where error.code == .unsupportedURL && error.key == nil
@@ -178,6 +180,13 @@ struct GetCommand: Command {
         var line = ProgressLine(name: name, stream: .error, time: SystemTime())
         if arguments.isJSON { line.jsonURL = url }
         return line
+    }
+
+    /// Ends the progress. Without a terminal, one line reports the result, as other programs that
+    /// transfer files do.
+    private func finish(_ progress: ProgressLine, _ url: String) {
+        guard let result = progress.finish(), settings.logLevel < .error else { return }
+        Message(.notice, "spool: \(result)", url: url).say(as: arguments.messageFormat)
     }
 
     private func copy(_ item: Item, from cache: MediaCache, _ interruption: Interruption) async throws {
@@ -194,7 +203,7 @@ struct GetCommand: Command {
             copy.progress.clear()
             throw error
         }
-        copy.progress.finish()
+        finish(copy.progress, url)
         // The file is complete, so a reason is no error. A login page in place of a film has one.
         guard let reason = try await settings.notStoredBecause(key, in: cache) else { return }
         Message(.notice, "spool: \(url) is not stored: \(reason)", url: url).say(as: arguments.messageFormat)

@@ -67,7 +67,9 @@ struct ListCommand: Command {
                 total.lines += shown.count
             }
             // The parts of a presentation count, each once.
-            for status in page where isListed(status.key) || groups.contains(status.key) { total.add(status) }
+            for status in page where isListed(status.key) || groups.contains(status.key) {
+                total.add(status, isPart: groups.contains(status.key))
+            }
         }
         try await printPins(cache, &total)
         if form == .json {
@@ -133,14 +135,20 @@ private struct ListTotal {
     /// The listed lines. A presentation is one line.
     var lines = 0
     private var resources = 0
+    /// The resources without a line of their own: the parts of presentations.
+    private var parts = 0
     private var storedBytes: Int64 = 0
 
-    mutating func add(_ status: ResourceStatus) {
+    mutating func add(_ status: ResourceStatus, isPart: Bool) {
         resources += 1
+        parts += isPart ? 1 : 0
         storedBytes = storedBytes.addingSaturated(status.stored.totalBytes)
     }
 
-    var text: String { "\(resources.counted("resource")), \(ByteCount.text(storedBytes)) stored" }
+    var text: String {
+        let included = parts > 0 ? ", \(parts) of them parts of presentations" : ""
+        return "\(resources.counted("resource"))\(included), \(ByteCount.text(storedBytes)) stored"
+    }
 }
 
 extension ResourceStatus {

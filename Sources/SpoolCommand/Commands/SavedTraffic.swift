@@ -36,9 +36,10 @@ struct SavedTraffic {
     }
 
     private static func row(_ name: String, _ counts: Statistics) -> [String] {
-        let saved = counts.savedBytes
+        // More is fetched than played when, for example, a download waits for its first play.
+        let saved = counts.savedBytes > 0 ? ByteCount.text(counts.savedBytes) : "nothing yet"
         return [
-            name, (saved < 0 ? "-" : "") + ByteCount.text(Int64(clamping: saved.magnitude)),
+            name, saved,
             ByteCount.text(counts.bytesFromStore.addingSaturated(counts.bytesFromOrigin)),
             ByteCount.text(counts.fetchedBytes), "\(Int((counts.hitRatio * 100).rounded())) %",
         ]

@@ -57,10 +57,17 @@ struct ProgressLine {
     }
 
     /// Draws a last line with the result.
-    func finish() {
-        guard isShown else { return }
-        draw(line(bytesPerSecond: TransferRate.average(received, over: time.now - began), isOver: true))
+    ///
+    /// - Returns: The result as a text where nothing was drawn, for a log or the mail of a timer.
+    func finish() -> String? {
+        let elapsed = time.now - began
+        guard isShown else {
+            let seconds = Double(elapsed / .milliseconds(100)) / 10
+            return "received \(ByteCount.text(received)) of \(name) in \(seconds) s" + (storeShare.map { ", \($0)" } ?? "")
+        }
+        draw(line(bytesPerSecond: TransferRate.average(received, over: elapsed), isOver: true))
         if jsonURL == nil { stream.say("") }
+        return nil
     }
 
     /// Clears the line, so that a message can take its place.
@@ -86,12 +93,16 @@ struct ProgressLine {
         // The first frame comes before there is a rate.
         if bytesPerSecond > 0 { facts.append(ByteCount.text(bytesPerSecond) + "/s") }
         if let left = secondsLeft(bytesPerSecond) { facts.append(Self.clock(left) + " left") }
-        if showsStore, received > 0 { facts.append("\(ByteCount.percent(fromStore, of: received)) % from the store") }
+        facts += storeShare.map { [$0] } ?? []
         let text = facts.joined(separator: "  ")
         let room = columns - text.count - 2
         guard let total, total > 0, room > 30 else { return String("\(name)  \(text)".suffix(columns)) }
         let label = String(name.prefix(room / 2))
         return "\(label) \(bar(received, of: total, width: room - label.count))  \(text)"
+    }
+
+    private var storeShare: String? {
+        showsStore && received > 0 ? "\(ByteCount.percent(fromStore, of: received)) % from the store" : nil
     }
 
     private var progress: String {

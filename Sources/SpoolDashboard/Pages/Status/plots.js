@@ -83,8 +83,8 @@ function fillTable(table, head, rows) {
 
 const percent = ratio => Math.round(ratio * 100) + " %";
 
-// A negative figure: more was fetched than played.
-const signed = bytes => bytes < 0 ? "−" + size(-bytes) : size(bytes);
+// More is fetched than played when, for example, a download waits for its first play.
+const savedText = bytes => bytes > 0 ? size(bytes) : "nothing yet";
 
 function keyed(name, isSecond) {
   const node = element("span", isSecond ? "key second" : "key");
@@ -98,9 +98,9 @@ function showPlots(days, recent) {
   const saved = days.map(day => day.savedBytes);
   const sum = saved.reduce((a, b) => a + b, 0);
   plot("saved", {
-    title: "Saved by day", summary: [signed(sum)], label: `Traffic saved by day: ${signed(sum)} in ${plural(days.length, "day")}`,
+    title: "Saved by day", summary: [savedText(sum)], label: `Traffic saved by day: ${savedText(sum)} in ${plural(days.length, "day")}`,
     values: saved, ends, head: ["Day", "Saved", "Fetched"],
-    rows: days.map(day => [day.day, signed(day.savedBytes), size(day.counts.fetchedBytes)])
+    rows: days.map(day => [day.day, savedText(day.savedBytes), size(day.counts.fetchedBytes)])
   });
   const given = days.reduce((sum, { counts }) => sum + counts.bytesFromStore + counts.bytesFromOrigin, 0);
   const ratio = given ? days.reduce((sum, { counts }) => sum + counts.bytesFromStore, 0) / given : 0;
