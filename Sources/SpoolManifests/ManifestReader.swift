@@ -27,7 +27,7 @@ package struct ManifestReader: Sendable {
         guard bytes.count <= limits.maxBytes else {
             throw ParseError(offset: limits.maxBytes, limit: "a manifest of at most \(limits.maxBytes) bytes")
         }
-        if HLSPlaylist.isPlaylist(bytes) {
+        if HLSPlaylist.isPlaylist(bytes) || HLSPlaylist.isList(bytes, at: url) {
             return try HLSPlaylist(bytes, at: url, variables: variables, limits: limits).contents
         }
         if bytes.first == .openBrace { return try JSONManifest(bytes, at: url, limits: limits)?.contents }
@@ -41,15 +41,18 @@ package struct ManifestReader: Sendable {
     /// decision, and fewer at the end of a shorter document.
     ///
     /// - Parameters:
+    ///   - url: The URL of the document, if it may be a list without a first line of its own.
     ///   - isUnlikely: Whether the type is that of other content, so that XML and JSON do not count
-    ///     unless they begin as an MPD does.
+    ///     unless they begin as an MPD does, which a comment may precede.
     ///   - isCoded: Whether the response names a content coding, so that the bytes may be gzip.
-    package static func mayBegin(_ bytes: some RandomAccessCollection<UInt8>, isUnlikely: Bool = false, isCoded: Bool = false) -> Bool {
+    package static func mayBegin(
+        _ bytes: some RandomAccessCollection<UInt8>, at url: String = "", isUnlikely: Bool = false, isCoded: Bool = false
+    ) -> Bool {
         if isCoded, Gzip.begins(bytes) { return true }
         let text = bytes.dropFirst(bytes.countBeforeText)
         guard let first = text.first else { return true }
-        if text.agrees(with: "#EXTM3U") { return true }
-        if isUnlikely { return text.agrees(with: "<?xml") || text.agrees(with: "<MPD") }
+        if text.agrees(with: "#EXTM3U") || HLSPlaylist.isList(bytes, at: url) { return true }
+        if isUnlikely { return ["<?xml", "<MPD", "<!--"].contains { text.agrees(with: $0) } }
         return first == .openBrace || first == UInt8(ascii: "<")
     }
 

@@ -32,6 +32,14 @@ package struct HLSPlaylist {
         return text.dropFirst(7).first?.isXMLSpace ?? true
     }
 
+    /// Whether the bytes begin as a plain list does: one URL a line, without `#EXTM3U`. Players read
+    /// such a list by the extension of its URL.
+    package static func isList(_ bytes: some RandomAccessCollection<UInt8>, at url: String) -> Bool {
+        let text = bytes.dropFirst(bytes.countBeforeText).prefix(8)
+        guard pathExtension(url: url) == "m3u", let first = text.first, first != .openBrace, first != UInt8(ascii: "<") else { return false }
+        return text.allSatisfy { $0 >= .space || $0.isXMLSpace }
+    }
+
     /// Whether a playlist has one of these texts anywhere.
     package static func mentions(_ names: [StaticString], _ bytes: [UInt8]) -> Bool {
         names.contains { name in

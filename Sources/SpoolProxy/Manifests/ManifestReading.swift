@@ -301,7 +301,7 @@ final class ManifestReading {
     }
 
     private func mayBegin(_ bytes: some RandomAccessCollection<UInt8>, _ representation: Representation) -> Bool {
-        ManifestReader.mayBegin(bytes, isUnlikely: suspicion(representation) == .unlikely, isCoded: isCoded(representation))
+        ManifestReader.mayBegin(bytes, at: url, isUnlikely: suspicion(representation) == .unlikely, isCoded: isCoded(representation))
     }
 
     /// Whether the bytes may be coded, although the transport removes the codings that it asks for.

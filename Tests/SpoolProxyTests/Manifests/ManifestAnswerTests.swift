@@ -83,6 +83,7 @@ import Testing
         let origin = DocumentOrigin([
             "https://origin.example/play.php?id=1": .init("\u{FEFF}\n#EXTM3U\n/a.ts\n", type: type),
             "https://origin.example/mpd": .init("<MPD><BaseURL>/a/</BaseURL></MPD>", type: type),
+            "https://origin.example/made": .init("<!-- made --><MPD><BaseURL>/a/</BaseURL></MPD>", type: type),
         ])
         let world = try world(origin)
         defer { world.stop() }
@@ -90,6 +91,7 @@ import Testing
             let playlist = try world.get("/https/origin.example/play.php?id=1"), mpd = try world.get("/https/origin.example/mpd")
             #expect(playlist.text == "\u{FEFF}\n#EXTM3U\nhttp://127.0.0.1/https/origin.example/a.ts\n")
             #expect(mpd.text == "<MPD><BaseURL>/https/origin.example/a/</BaseURL></MPD>")
+            #expect(try world.get("/https/origin.example/made").text == "<!-- made -->\(mpd.text)")
             let isPage = type.hasPrefix("text/html")
             #expect(playlist["Content-Type"] == (isPage ? "application/vnd.apple.mpegurl" : type))
             #expect(mpd["Content-Type"] == (isPage ? "application/dash+xml" : type))

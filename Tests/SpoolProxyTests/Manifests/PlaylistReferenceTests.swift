@@ -150,6 +150,24 @@ import Testing
         }
     }
 
+    /// mpv plays such a list by the extension of its URL, and resolves its lines against `/?url=`.
+    @Test func `a list without its first line is read by its extension, and bytes with that extension pass unchanged`() throws {
+        let origin = DocumentOrigin([
+            "https://origin.example/list.m3u": .init("# my songs\na.mp3\n/b.mp3\n", type: "audio/x-mpegurl"),
+            "https://origin.example/list": .init("a.mp3\n", type: "text/plain"),
+            "https://origin.example/page.m3u": .init("<html>a.mp3</html>", type: "audio/x-mpegurl"),
+            "https://origin.example/song.m3u": .init("ID3\u{3}\u{0}\u{0}\na.mp3\n", type: "audio/x-mpegurl"),
+        ])
+        let world = try ProxyWorld(transport: origin)
+        defer { world.stop() }
+        let proxied = "http://127.0.0.1/https/origin.example"
+        #expect(try world.get("/?url=https://origin.example/list.m3u").text == "# my songs\n\(proxied)/a.mp3\n\(proxied)/b.mp3\n")
+        #expect(try world.get("/https/origin.example/list.m3u").text == "# my songs\na.mp3\n\(proxied)/b.mp3\n")
+        for name in ["list", "page.m3u", "song.m3u"] {
+            #expect(try world.get("/https/origin.example/\(name)").body == origin["https://origin.example/\(name)"]?.body, "\(name)")
+        }
+    }
+
     @Test(arguments: ["", "secret"], ["", "d:"])
     func `the query form answers an MPD in place, with a base that means what its address means`(token: String, tag: String) throws {
         let start =
