@@ -62,6 +62,16 @@ import Testing
         #expect(try client.get(film.target).body == film.allBytes)
     }
 
+    @Test func `the page of another status without a length is whole for a client that asks for later bytes`() throws {
+        let film = VirtualResource.film()
+        let world = try ProxyWorld([film], time: time) { _, _ in .without(["Content-Length"], .status(404, body: Array("go away".utf8))) }
+        defer { world.stop() }
+        let client = try world.connect()
+        client.ask(film.target, ["Range": "bytes=50000-"])
+        let (answer, isWhole) = try client.answerOrPart()
+        #expect(answer.status == 404 && answer.text == "go away" && isWhole)
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `without its origin a resource plays its stored part, then the connection closes short`(store: StoreKind) throws {
         let film = VirtualResource.film()

@@ -17,7 +17,8 @@ package enum ContentRange: Hashable, Sendable {
     package init(_ value: String) throws(ParseError) {
         var scanner = ByteScanner(value)
         scanner.skipWhitespace()
-        guard scanner.take(word: "bytes"), scanner.next?.isWhitespace == true else {
+        // Some servers copy the equals sign of `Range`.
+        guard scanner.take(word: "bytes"), scanner.take(.equals) || scanner.next?.isWhitespace == true else {
             throw scanner.failure("the unit bytes and a space")
         }
         scanner.skipWhitespace()

@@ -111,9 +111,10 @@ struct FetchEnd {
     /// Handles the end of a body apart whose length was not known.
     private func endApart(_ fetch: FetchState, _ generation: GenerationID, _ session: inout SessionState) {
         session.change(generation) { $0.representation.length = fetch.front }
-        // Such a body may end before its reader's first byte. Then it has no such byte.
-        guard fetch.front < fetch.start else { return }
-        for reader in session.readers.indices where session.readers[reader].draws(from: fetch) {
+        // Such a body may end before its reader's first byte. Then it has no such byte. The reader of a
+        // page reads it from the beginning, wherever its request began.
+        for reader in session.readers.indices
+        where session.readers[reader].draws(from: fetch) && fetch.front < session.readers[reader].boundAt {
             session.readers[reader].failure = .origin(.rangeNotSatisfiable(length: fetch.front))
         }
     }

@@ -50,6 +50,10 @@ import Testing
         #expect(try ContentRange(value) == expected)
     }
 
+    @Test func `an equals sign separates the unit as a space does`() throws {
+        #expect(try ContentRange("bytes=0-9/10") == Self.part(0, 10, of: 10))
+    }
+
     @Test func `a last position that counts one too many is corrected`() throws {
         #expect(try ContentRange("bytes 0-10/10") == Self.part(0, 10, of: 10))
     }
@@ -61,7 +65,7 @@ import Testing
         // Another unit, or no unit.
         "seconds 0-1/2", "0-1/2", "bytesx 0-1/2", "",
         "bytes", "bytes ", "bytes 0-1", "bytes 0-1/", "bytes 0/2", "bytes -1/2", "bytes 0-/2", "bytes */*", "bytes *", "bytes /5",
-        "bytes=0-1/2", "bytes: 0-1/2", "bytes 0 - 1/2", "bytes 0-1 /2", "bytes 0-1/2 x", "bytes 0-1/2, bytes 0-1/2", "bytes +0-1/2",
+        "bytes: 0-1/2", "bytes 0 - 1/2", "bytes 0-1 /2", "bytes 0-1/2 x", "bytes 0-1/2, bytes 0-1/2", "bytes +0-1/2",
         "bytes 99999999999999999999-1/*",
         // A first position at or beyond the bound.
         "bytes 1152921504606846976-1152921504606846976/1152921504606846977", "bytes 1152921504606846976-1152921504606846976/*",
