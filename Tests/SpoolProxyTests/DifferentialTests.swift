@@ -151,7 +151,7 @@ private final class RandomOrigin: Transport {
     /// The page of a refusal.
     static let page = Array("no ranges here".utf8)
 
-    enum Tag: CaseIterable { case strong, weak, none }
+    enum Tag: CaseIterable { case strong, weak, date, none }
 
     let name: String
     private let tag: Tag
@@ -160,6 +160,9 @@ private final class RandomOrigin: Transport {
     private let refusal: Int
     private let control: String?
     private let statesLength: Bool
+    /// The most bytes of a part.
+    private let mostBytes: Int
+    private let statesTotal: Bool
     private let version = Locked(0)
     private let lane = DiskLane(name: "random origin")
     /// The bytes of the versions.
@@ -167,18 +170,22 @@ private final class RandomOrigin: Transport {
 
     init(_ random: inout SeededRandomNumbers) {
         name = ["film.mp4", "song.mp3", "stream", "picture.png"][random.below(4)]
-        tag = Tag.allCases[random.below(3)]
+        tag = Tag.allCases[random.below(4)]
         servesRanges = random.below(4) != 0
         ignoresIfRange = random.below(5) == 0
         refusal = [0, 0, 0, 0, 403, 404, 416, 500][random.below(8)]
         control = [nil, "max-age=3600", "no-cache", "no-store", "max-age=0", "private"][random.below(6)]
         statesLength = random.below(4) != 0
+        // Without a strong tag, a stored part of a response has no rest.
+        mostBytes = random.below(4) == 0 && tag == .strong ? 700 : Self.length
+        statesTotal = random.below(5) != 0
         all = (1...2).map { version in (0..<Self.length).map { UInt8(truncatingIfNeeded: $0 / 7 + $0 * version + version * 31) } }
     }
 
     /// The habits in words.
     var habits: String {
-        "\(name), tag \(tag), ranges \(servesRanges), ignores If-Range \(ignoresIfRange), refusal \(refusal), \(control ?? "-"), length \(statesLength)"
+        "\(name), tag \(tag), ranges \(servesRanges), ignores If-Range \(ignoresIfRange), refusal \(refusal), \(control ?? "-"), length \(statesLength), "
+            + "at most \(mostBytes), total \(statesTotal)"
     }
 
     /// Makes the second version the current one.
@@ -202,7 +209,7 @@ private final class RandomOrigin: Transport {
         switch tag {
         case .strong: "\"v\(number)\""
         case .weak: "W/\"v\(number)\""
-        case .none: nil
+        case .date, .none: nil
         }
     }
 
@@ -211,16 +218,23 @@ private final class RandomOrigin: Transport {
         var fields: HTTPFields = ["Content-Type": name == "picture.png" ? "image/png" : "video/mp4"]
         fields["Cache-Control"] = control
         fields["ETag"] = tag(of: number)
-        if let current = fields["ETag"], asked["If-None-Match"] == current { return (ResponseHead(status: 304, fields: fields), []) }
+        if tag == .date {
+            (fields["Last-Modified"], fields["Date"]) = ("Wed, 01 Jan 2020 00:00:0\(number) GMT", "Wed, 01 Jan 2020 01:00:00 GMT")
+        }
+        let validators = [fields["ETag"], fields["Last-Modified"]].compactMap(\.self)
+        if let known = asked["If-None-Match"] ?? asked["If-Modified-Since"], validators.contains(known) {
+            return (ResponseHead(status: 304, fields: fields), [])
+        }
         // A host that refuses ranges does so whatever they name.
         if refusal != 0, !servesRanges, asked["Range"] != nil {
             return (ResponseHead(status: refusal, fields: statesLength ? ["Content-Length": String(Self.page.count)] : [:]), Self.page)
         }
-        let isCurrent = asked["If-Range"].map { !ignoresIfRange && $0 == fields["ETag"] } ?? true
+        let isCurrent = asked["If-Range"].map { !ignoresIfRange && validators.contains($0) } ?? true
         if let value = asked["Range"], let range = RangeHeader(value), isCurrent {
             if servesRanges, case .ranges(let ranges) = range.resolve(length: Int64(bytes.count)), ranges.count == 1 {
-                let part = Array(bytes[Int(ranges[0].lowerBound)..<Int(ranges[0].upperBound)])
-                fields["Content-Range"] = ContentRange.part(ranges[0], length: .bytes(Int64(bytes.count))).fieldValue
+                let part = Array(bytes[Int(ranges[0].lowerBound)..<Int(ranges[0].upperBound)].prefix(mostBytes))
+                let last = Int(ranges[0].lowerBound) + part.count - 1
+                fields["Content-Range"] = "bytes \(ranges[0].lowerBound)-\(last)/\(statesTotal ? String(bytes.count) : "*")"
                 fields["Content-Length"] = String(part.count)
                 return (ResponseHead(status: 206, fields: fields), part)
             }

@@ -156,4 +156,24 @@ import Testing
         // No body follows the head, so the next answer begins with its own head.
         #expect(try client.get(film.target, ["Range": "bytes=0-9"]).body == film.bytes(0..<10))
     }
+
+    /// Nothing ties another response to such a part, so no other one can bring the rest of the range.
+    @Test(arguments: [
+        ("bytes=50000-50099", "bytes 50000-50099/*"), ("bytes=50000-", "bytes 50000-99999/*"), ("bytes=0-", "bytes 0-99999/*"),
+        ("bytes=-100", "bytes 99900-99999/*"), ("bytes=0-", "bytes 0-699/100000"), ("bytes=50000-90000", "bytes 50000-50699/100000"),
+    ])
+    func `a part without a strong validator is passed on as long as it is`(asked: String, sent: String) throws {
+        let film = VirtualResource.film()
+        guard case .part(let part, _) = try ContentRange(sent) else { return }
+        let bytes = film.bytes(Int(part.lowerBound)..<Int(part.upperBound))
+        let fields: HTTPFields = ["Content-Range": sent, "Content-Type": "video/mp4"]
+        let world = try ProxyWorld([film]) { _, _ in .status(206, fields: fields, body: bytes) }
+        defer { world.stop() }
+        for _ in 0..<2 {
+            let client = try world.connect()
+            client.ask(film.target, ["Range": asked])
+            let (answer, isWhole) = try client.answerOrPart()
+            #expect(answer.status == 206 && answer["Content-Range"] == sent && isWhole && answer.body == bytes, "\(answer.head)")
+        }
+    }
 }

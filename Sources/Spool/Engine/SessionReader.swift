@@ -154,6 +154,11 @@ package final class SessionReader: Sendable {
         session.state.withLock { $0.machine.readsPage(id) }
     }
 
+    /// The part that the reader's response brings, if no other response may continue it.
+    package var servedPart: ByteRange? {
+        session.state.withLock { $0.machine.servedPart(id) }
+    }
+
     /// Whether the bytes may come from several responses. Without a strong validator all bytes come
     /// from one.
     package var isCombinable: Bool {

@@ -280,12 +280,13 @@ extension ReaderState {
 
     /// Moves a reader of last bytes to the first of them, once its response is known.
     ///
-    /// It reads from the beginning if the response has no length, and if it is a response of
-    /// another status, to which no range applies (RFC 9110 §14.2).
+    /// It reads the part of a response that states no complete length. It reads from the beginning if
+    /// the response has no length at all, and if it is of another status, to which no range applies
+    /// (RFC 9110 §14.2).
     mutating func placeSuffix(in body: SessionVersion?) {
         guard let suffix, let representation = body?.representation else { return }
         let length = representation.isContent ? representation.length : nil
-        move(to: length.map { max(0, $0 - suffix) } ?? 0, end: nil)
+        move(to: length.map { max(0, $0 - suffix) } ?? body?.servedPart?.lowerBound ?? 0, end: nil)
         if source != .undecided { boundAt = position }
     }
 

@@ -50,8 +50,8 @@ enum ReaderView {
 
     /// Whether a reader that moves to `[start, end)` stays with its present source.
     static func goesOn(_ reader: ReaderState, at start: Int64, end: Int64?, _ session: SessionState) -> Bool {
-        if reader.source == .version { return start == reader.position && end == reader.end }
         let body = session.body(of: reader)
+        if reader.source == .version { return start == reader.position && (end == reader.end || end == body?.servedPart?.upperBound) }
         // A whole response of another kind may be over already: an empty one ends with its head.
         if body?.isPage == true { return start == reader.position }
         // A reader that has committed to a strong validator gets no bytes of another body.

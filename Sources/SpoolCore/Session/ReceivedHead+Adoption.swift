@@ -74,6 +74,7 @@ extension ReceivedHead {
             session.fetches[index].isOwn = false
             session.ledger.version?.hasBegun = true
             session.ledger.version?.brokenBy = nil
+            session.ledger.version?.servedPart = servedPart
             if let asker { session.readers[asker].take(version, as: candidate, from: .version) }
             return nil
         }
@@ -93,9 +94,15 @@ extension ReceivedHead {
                 generation: generation, representation: representation, stored: ByteRangeSet(), brokenBy: .truncated(afterBytes: 0)))
     }
 
+    /// The part in this response, if it is not the whole.
+    private var servedPart: ByteRange? {
+        if case .partial(let served, _) = ResponseOutcome(head, start: 0) { served } else { nil }
+    }
+
     /// Makes a body that of the reader that asked, and of those that share it.
     private func give(_ body: SessionVersion, of fetch: FetchState, to readers: [Int], _ session: inout SessionState) {
         var body = body
+        body.servedPart = servedPart
         body.askersFields = AskersFields(of: head, for: fetch)
         for index in readers { session.readers[index].take(body, as: body.representation, from: .body(body.generation)) }
         session.bodies.append(body)

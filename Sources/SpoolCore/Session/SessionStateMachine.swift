@@ -239,6 +239,14 @@ package struct SessionStateMachine: Sendable {
     /// Whether the reader's own response is a page that came instead of media.
     package func readsPage(_ id: ReaderID) -> Bool { state.reader(id).flatMap { state.body(of: $0) }?.isPage == true }
 
+    /// The part that the reader's response brings, if no other response may continue it.
+    package func servedPart(_ id: ReaderID) -> ByteRange? {
+        guard let reader = state.reader(id), reader.source != .undecided, let body = state.body(of: reader), !body.isCombinable else {
+            return nil
+        }
+        return body.servedPart
+    }
+
     /// Whether bytes of several responses may be combined into what readers get. Parts of the
     /// resource may then be requested separately.
     package var isCombinable: Bool { version?.isCombinable == true }

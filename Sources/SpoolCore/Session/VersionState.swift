@@ -46,6 +46,8 @@ package struct VersionState: Hashable, Sendable {
     var hasBegun = false
     /// The error that ended that response early.
     var brokenBy: OriginError?
+    /// The part that its response brings, unless that is the whole.
+    var servedPart: ByteRange?
     /// Whether its response must not be used for another request than the one that it answered (RFC
     /// 9111 §5.2.2.5): several users share the cache, and the response forbids to store it.
     var belongsToAsker = false

@@ -318,8 +318,16 @@ final class ResourceAnswer {
             fields[.contentLength] = representation.length.map(String.init)
             return answer(Response(200, fields: fields))
         }
+        if honoursRange, !reader.readsPage, let part = part(of: reader) {
+            return answerPart(reader, generation, representation, part, representation.length.map(StatedLength.bytes) ?? .unknown)
+        }
         guard let length = representation.length, !reader.readsPage else {
             if !reader.readsPage, honoursRange, range?.isBeyondBound == true { return answerUnsatisfiable(length: nil) }
+            // The response is a part, and the client needs the whole.
+            if reader.servedPart != nil, !readsWhole {
+                options.asksWhole = true
+                return readAgain(reader)
+            }
             return answerWhole(reader, generation, representation)
         }
         switch honoursRange ? range?.resolve(length: length) ?? .whole : .whole {
@@ -332,7 +340,7 @@ final class ResourceAnswer {
             case .own: lookApart()
             }
         case .ranges(let ranges) where ranges.count == 1:
-            answerPart(reader, generation, representation, ranges[0], length)
+            answerPart(reader, generation, representation, ranges[0], .bytes(length))
         case .ranges(let ranges) where !reader.isCombinable && reader.coverage(of: ranges) != .complete:
             // Each part would be a response of its own, and nothing ties it to the others. The
             // whole resource is one response (RFC 9110 §14.2).
@@ -387,13 +395,22 @@ final class ResourceAnswer {
     }
 
     private func answerPart(
-        _ reader: SessionReader, _ generation: GenerationID, _ representation: Representation, _ range: ByteRange, _ length: Int64
+        _ reader: SessionReader, _ generation: GenerationID, _ representation: Representation, _ range: ByteRange, _ length: StatedLength
     ) {
         guard let coverage = coverageIfReady(reader, generation, [range]) else { return }
         var fields = fields(representation, coverage)
-        fields[.contentRange] = ContentRange.part(range, length: .bytes(length)).fieldValue
+        fields[.contentRange] = ContentRange.part(range, length: length).fieldValue
         reader.markTold()
         answer(Response(206, fields: fields, body: .source(body(reader), length: range.count)))
+    }
+
+    /// The bytes of the client's range that the origin's response has, where no other response may
+    /// continue it. Such a response may state no complete length, or be shorter than was asked.
+    private func part(of reader: SessionReader) -> ByteRange? {
+        guard let served = reader.servedPart, case .ranges(let ranges)? = range?.resolve(length: served.upperBound),
+            ranges.count == 1
+        else { return nil }
+        return served.contains(ranges[0].lowerBound) ? ranges[0] : nil
     }
 
     /// Answers several ranges. Each part has a reader of its own, which joins when its turn comes
