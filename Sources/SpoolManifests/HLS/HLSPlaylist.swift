@@ -36,7 +36,7 @@ package struct HLSPlaylist {
     /// such a list by the extension of its URL.
     package static func isList(_ bytes: some RandomAccessCollection<UInt8>, at url: String) -> Bool {
         let text = bytes.dropFirst(bytes.countBeforeText).prefix(8)
-        guard pathExtension(url: url) == "m3u", let first = text.first, first != .openBrace, first != UInt8(ascii: "<") else { return false }
+        guard pathExtension(url: url) == "m3u", ![nil, .openBrace, UInt8(ascii: "<")].contains(text.first) else { return false }
         return text.allSatisfy { $0 >= .space || $0.isXMLSpace }
     }
 
