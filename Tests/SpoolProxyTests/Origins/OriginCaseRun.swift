@@ -18,13 +18,18 @@ final class OriginCaseRun {
     /// The origin on a socket, or nil for the scripted one.
     private let socket: RawOrigin?
     private let url: String
+    /// The clock of a transport that waits in vain. It passes one silence of the origin.
+    private var silence: ManualTime?
 
-    private init(_ row: OriginCase, _ world: ProxyWorld, _ script: OriginCaseScript, _ time: ManualTime, socket: RawOrigin?) {
+    private init(
+        _ row: OriginCase, _ world: ProxyWorld, _ script: OriginCaseScript, _ time: ManualTime, socket: RawOrigin?, silence: ManualTime?
+    ) {
         self.row = row
         self.world = world
         self.script = script
         self.time = time
         self.socket = socket
+        self.silence = silence
         url = socket?.url("/song.mp3") ?? row.resource.url
     }
 
@@ -35,7 +40,7 @@ final class OriginCaseRun {
             [row.resource], time: time, silenceTimeout: .seconds(8), script: { request, _ in script.behaviour(of: request) },
             configuration: row.configure)
         defer { world.stop() }
-        return try OriginCaseRun(row, world, script, time, socket: nil).play()
+        return try OriginCaseRun(row, world, script, time, socket: nil, silence: nil).play()
     }
 
     #if os(Linux)
@@ -46,20 +51,11 @@ final class OriginCaseRun {
             [row.resource], host: row.isAtIPv6 ? "::1" : "127.0.0.1",
             script: { request, _ in script.behaviour(of: request).elsewhere(request) }, clock: { time.wallNow })
         defer { origin.stop() }
-        var options = CurlTransportOptions()
-        // The one real clock in a row on a socket.
-        if row.waitsInVain { options.stallTimeout = .seconds(1) }
-        let loop = try LoopThread(name: "spool-loop")
+        let loop = try LoopThread(name: "spool-loop"), silence = row.waitsInVain ? ManualTime() : nil
         let world = try ProxyWorld(
-            time: time, transport: CurlTransport(options: options, on: loop), loop: loop,
-            configuration: { configuration in
-                row.configure(&configuration)
-                guard row.waitsInVain else { return }
-                configuration.network.patience.head = .seconds(1)
-                configuration.network.patience.brief = .seconds(1)
-            })
+            time: time, transport: CurlTransport(time: silence, on: loop), loop: loop, configuration: row.configure)
         defer { world.stop() }
-        return try OriginCaseRun(row, world, script, time, socket: origin).play()
+        return try OriginCaseRun(row, world, script, time, socket: origin, silence: silence).play()
     }
     #endif
 
@@ -121,6 +117,7 @@ final class OriginCaseRun {
         fields["User-Agent"] = ask.agent
         let client = try world.connect()
         client.ask(target, method: ask.isHead ? "HEAD" : "GET", fields)
+        if row.flowsAfterBytes == 0 { passSilence() }
         let head = try client.head()
         if ask.isHead { return "\(head.status) length \(head["Content-Length"] ?? "unknown")" }
         guard head.status < 300 else { return "\(head.status)" }
@@ -143,8 +140,19 @@ final class OriginCaseRun {
     /// The bytes that the client reads before time passes.
     private func beginning(of head: ProxyClient.Head, from client: ProxyClient) throws -> [UInt8] {
         guard let bytes = row.flowsAfterBytes, bytes > 0 else { return [] }
-        defer { time.flow() }
+        defer {
+            time.flow()
+            passSilence()
+        }
         return head.length == nil ? [] : try client.take(bytes)
+    }
+
+    /// Lets the transport give up, once the origin has sent all that it sends.
+    private func passSilence() {
+        guard let silence = silence.take() else { return }
+        world.wait("the origin is asked", until: { !self.log.entries.isEmpty })
+        silence.waitForTimer()
+        silence.advance(by: .seconds(60))
     }
 
     private static func body(
