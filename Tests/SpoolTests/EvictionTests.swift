@@ -137,10 +137,13 @@ import Testing
         let isOver = Locked(false)
         async let most = Task.detached {
             var most: Int64 = 0
-            while !isOver.withLock({ $0 }) {
+            var isLast = false
+            // One look comes after the last reader, however late this task begins.
+            repeat {
+                isLast = isOver.withLock { $0 }
                 most = max(most, directory.allocatedBytes(below: "data"))
                 await Task.yield()
-            }
+            } while !isLast
             return most
         }.value
         try await withThrowingTaskGroup(of: Void.self) { group in
