@@ -174,7 +174,8 @@ import Testing
         world.cache.resume { _ in isResumed.change { $0 = true } }
         #expect(isResumed.wait { $0 })
 
-        let rest = try client.rest()
+        // The connection stays open after an answer that got its evicted bytes from the origin.
+        let rest = try client.take(upTo: Int(film.length) - 1000)
         let isRight = rest == Array(film.bytes(1000..<1000 + rest.count))
         #expect(isRight, "the \(rest.count) bytes before the cut are right")
         let next = try world.get(film.target)
