@@ -50,6 +50,13 @@ extension [UInt8] {
     /// The index of the first `byte` at or behind `start`, if there is one.
     func firstIndex(of byte: UInt8, from start: Int) -> Int? { withUnsafeBytes { $0.firstIndex(of: byte, from: start) } }
 
+    /// The index of the first byte at or behind `start` that is not visible ASCII of a reference
+    /// without fragment and variable, or the end.
+    func endOfPlainText(from start: Int) -> Int {
+        // The range begins behind the hash of a fragment.
+        withUnsafeBytes { $0.firstIndex(outside: 0x24...0x7E, orOf: .openBrace, from: start) ?? $0.count }
+    }
+
     /// The index of the first line feed or carriage return at or behind `start`, or the end.
     func endOfLine(from start: Int) -> Int {
         withUnsafeBytes { bytes in

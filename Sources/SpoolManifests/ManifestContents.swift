@@ -11,6 +11,8 @@ package struct ManifestContents: Hashable, Sendable {
     package var lifetime = ManifestLifetime.byHTTP
     /// The number of the first segment of a media playlist, or nil where none is stated.
     package var mediaSequence: Int64?
+    /// Whether players read the query of the document's URL, or add to it to block a reload (HLS).
+    package var usesItsAddress = false
     /// The place where a document of DASH states the base of its references.
     package var base = Base.address
 

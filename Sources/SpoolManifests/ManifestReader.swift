@@ -59,26 +59,25 @@ package struct ManifestReader: Sendable {
     /// Returns the manifest with other references.
     ///
     /// - Parameters:
-    ///   - verbatim: Returns the change to a reference of plain syntax whose text is in the
-    ///     document as it is, from the bytes of that text and the role.
+    ///   - verbatim: Returns the change to a reference whose text is in the document as it is.
     ///   - replacement: Returns the new text of a reference, without escapes, or nil to keep the
     ///     bytes as they are.
     /// - Throws: `ParseError` when the contents are not those of `bytes`, as `ManifestEdits` does,
     ///   and when the new text is beyond the limits.
     package func rewritten(
         _ bytes: [UInt8], _ contents: ManifestContents,
-        verbatim: (UnsafeRawBufferPointer, ManifestReference.Role) -> VerbatimChange = { _, _ in .byText },
+        verbatim: (ManifestReferences.Verbatim) -> VerbatimChange = { _ in .byText },
         replacement: (ManifestReference) -> String?
     ) throws(ParseError) -> [UInt8] {
         var edits = contents.edits
         var resolvableBytes = limits.maxResolvedBytes
         edits.reserve(contents.references.count)
         contents.references.forEach(
-            verbatim: { text, role, index in
-                switch verbatim(text, role) {
+            verbatim: { reference in
+                switch verbatim(reference) {
                 case .none: break
                 case .beginning(let length, let text):
-                    let start = contents.references.span(at: index).lowerBound
+                    let start = contents.references.span(at: reference.index).lowerBound
                     edits.replace(start..<start + length, with: text)
                 case .byText: return false
                 }

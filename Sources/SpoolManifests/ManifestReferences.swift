@@ -1,13 +1,20 @@
+import SpoolCore
+
 /// The references of a manifest, in the order of the document.
 ///
 /// A long playlist has thousands of references that are in the document as a player resolves them.
 /// Such a *verbatim* reference has no text of its own here; its text is made on demand.
+///
+/// Most of them have the directory of the one before and a name that leads nowhere else, a *plain*
+/// one. The work for their directory is done once.
 package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
     /// The parts that references have in common.
     private struct Form: Hashable {
         var base: ManifestBase
         var role: ManifestReference.Role
         var syntax: ManifestReference.Syntax
+        /// The directory of verbatim texts with plain names in the document, or nil for others.
+        var directory: Range<UInt32>?
     }
 
     private struct Entry: Hashable {
@@ -25,6 +32,8 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
     private var entries: [Entry] = []
     private var forms: [Form] = []
     private var texts: [String] = []
+    /// The directory of the last verbatim text of a line or a quoted string.
+    private var directory: Range<UInt32> = 0..<0
 
     /// Creates references of a document.
     ///
@@ -45,7 +54,8 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
 
     /// The memory that the references take besides the document, in bytes, about.
     package var heldBytes: Int {
-        entries.count * MemoryLayout<Entry>.stride + texts.reduce(0) { $0 + $1.utf8.count + MemoryLayout<String>.stride }
+        entries.count * MemoryLayout<Entry>.stride + forms.count * MemoryLayout<Form>.stride
+            + texts.reduce(0) { $0 + $1.utf8.count + MemoryLayout<String>.stride }
     }
 
     /// Adds a reference.
@@ -57,13 +67,32 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
 
     /// Adds a reference whose text is in the document as it is.
     mutating func appendVerbatim(_ span: Range<Int>, base: ManifestBase, role: ManifestReference.Role, syntax: ManifestReference.Syntax) {
-        append(span, Form(base: base, role: role, syntax: syntax), text: Self.verbatim)
+        var form = Form(base: base, role: role, syntax: syntax)
+        if syntax == .plain || syntax == .line, findDirectory(of: span) { form.directory = directory }
+        append(span, form, text: Self.verbatim)
+    }
+
+    /// Updates `directory` for the text at `span`.
+    ///
+    /// - Returns: Whether the name behind it is plain.
+    private mutating func findDirectory(of span: Range<Int>) -> Bool {
+        document.withUnsafeBytes { document in
+            let text = UnsafeRawBufferPointer(rebasing: document[span]), slash = UInt8(ascii: "/"), question = UInt8(ascii: "?")
+            let last = UnsafeRawBufferPointer(rebasing: document[Int(directory.lowerBound)..<Int(directory.upperBound)])
+            let isSame = text.begins(with: last, at: 0)
+            if !isSame || text.firstIndex(of: slash, question, question, from: last.count).map({ text[$0] == slash }) == true {
+                directory = UInt32(span.lowerBound)..<UInt32(span.lowerBound + text.split.directory.upperBound)
+            }
+            return text.hasPlainName(from: directory.count)
+        }
     }
 
     private mutating func append(_ span: Range<Int>, _ form: Form, text: UInt32) {
-        // Neighbours have the same form nearly always.
+        // Neighbours have the same form nearly always. Bases are compared by identity.
         let last = forms.count - 1
-        if last < 0 || forms[last].base !== form.base || forms[last].role != form.role || forms[last].syntax != form.syntax {
+        if last < 0 || forms[last].base !== form.base || forms[last].role != form.role || forms[last].syntax != form.syntax
+            || forms[last].directory != form.directory
+        {
             forms.append(form)
         }
         entries.append(
@@ -81,27 +110,50 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
     /// The base of a reference.
     package func base(at index: Int) -> ManifestBase { forms[Int(entries[index].form)].base }
 
-    /// Calls `verbatim` for each verbatim reference of a line or a quoted string, and `other` for
-    /// the others and for those that `verbatim` does not take. The former are visible ASCII
-    /// without fragment.
+    /// A verbatim reference of a line or a quoted string, with a directory and a plain name. Its
+    /// text is visible ASCII without fragment.
+    package struct Verbatim {
+        /// The bytes of the text, which are valid as long as the visit lasts.
+        package let text: UnsafeRawBufferPointer
+        /// The place of the directory. Neighbours with the same directory have the same place.
+        package let place: Range<UInt32>
+        package let role: ManifestReference.Role
+        package let index: Int
+
+        /// The text up to its last slash.
+        package var directory: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text[..<place.count]) }
+        /// The text behind its directory.
+        package var name: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text[place.count...]) }
+    }
+
+    /// Calls `verbatim` for each reference that can be a `Verbatim`, and `other` for the others and
+    /// for those that `verbatim` does not take.
     ///
     /// - Parameters:
-    ///   - verbatim: Takes the bytes of the text, which are valid until it returns, the role and
-    ///     the index. Returns false to leave the reference to `other`.
+    ///   - verbatim: Takes a reference. Returns false to leave it to `other`.
     ///   - other: Takes a reference. Returns false to end the visit.
-    package func forEach(
-        verbatim: (UnsafeRawBufferPointer, ManifestReference.Role, Int) -> Bool, other: (ManifestReference) -> Bool
-    ) {
+    package func forEach(verbatim: (Verbatim) -> Bool, other: (ManifestReference) -> Bool) {
         document.withUnsafeBytes { bytes in
             for index in entries.indices {
-                let entry = entries[index]
-                if entry.text == Self.verbatim {
-                    let (role, syntax) = (forms[Int(entry.form)].role, forms[Int(entry.form)].syntax)
+                let form = Int(entries[index].form)
+                if let place = forms[form].directory {
                     let text = UnsafeRawBufferPointer(rebasing: bytes[span(at: index)])
-                    if syntax == .plain || syntax == .line, verbatim(text, role, index) { continue }
+                    if verbatim(Verbatim(text: text, place: place, role: forms[form].role, index: index)) { continue }
                 }
                 guard other(self[index]) else { return }
             }
         }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether the name that begins at `start` leads nowhere else than to its directory: no dot
+    /// segment, also in the escaped form that browsers understand, and, without directory, no
+    /// scheme.
+    fileprivate func hasPlainName(from start: Int) -> Bool {
+        guard start < count, ![".", "?", "\\"].contains(Unicode.Scalar(self[start])) else { return false }
+        if self[start] == UInt8(ascii: "%"), start + 1 < count, self[start + 1] == UInt8(ascii: "2") { return false }
+        guard start == 0, let end = firstIndex(of: .colon, UInt8(ascii: "?"), .colon, from: 0) else { return true }
+        return self[end] != .colon
     }
 }

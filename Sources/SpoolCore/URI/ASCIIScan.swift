@@ -45,29 +45,44 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
+    /// The part of a reference up to the last slash of its path, and the part behind it, without
+    /// fragment.
+    package var split: (directory: Range<Int>, name: Range<Int>) {
+        let slash = UInt8(ascii: "/"), hash = UInt8(ascii: "#")
+        var nameStart = 0
+        while let index = firstIndex(of: slash, UInt8(ascii: "?"), hash, from: nameStart) {
+            guard self[index] == slash else { return (0..<nameStart, nameStart..<(firstIndex(of: hash, from: index) ?? count)) }
+            nameStart = index + 1
+        }
+        return (0..<nameStart, nameStart..<count)
+    }
+
     /// Returns the first index at or behind `start` that has a mark. In `marks`, the lowest high bit
     /// of a word is that of its first byte with a mark.
     @inline(__always)
     private func firstIndex(from start: Int, marks: (UInt64) -> UInt64) -> Int? {
         let highBits = UInt64(repeating: 0x80)
         var index = start
-        // Most texts have no mark for long. The compiler makes vectors of the words.
-        while count - index >= 128 {
-            let first = marks(word(at: index)) | marks(word(at: index + 8)), second = marks(word(at: index + 16))
-            if (first | second | marks(word(at: index + 24))) & highBits != 0 { break }
+        // Most texts have no mark for long, so four words are examined before the place of a mark.
+        while count - index >= 32 {
+            let first = marks(word(at: index)) & highBits, second = marks(word(at: index + 8)) & highBits
+            let third = marks(word(at: index + 16)) & highBits, fourth = marks(word(at: index + 24)) & highBits
+            if first | second | third | fourth != 0 {
+                if first | second != 0 { return index + (first != 0 ? first.firstByte : 8 + second.firstByte) }
+                return index + (third != 0 ? 16 + third.firstByte : 24 + fourth.firstByte)
+            }
             index += 32
         }
-        while count - index >= 16, (marks(word(at: index)) | marks(word(at: index + 8))) & highBits == 0 { index += 16 }
         while count - index >= 8 {
             let found = marks(word(at: index)) & highBits
-            if found != 0 { return index + found.trailingZeroBitCount / 8 }
+            if found != 0 { return index + found.firstByte }
             index += 8
         }
         guard index < count else { return nil }
         // The last word has bytes before the index, too.
         var rest = count < 8 ? 0 : word(at: count - 8) >> UInt64((index + 8 - count) * 8)
         if count < 8 { for place in index..<count { rest |= UInt64(self[place]) << UInt64((place - index) * 8) } }
-        let found = marks(rest) & highBits, place = index + found.trailingZeroBitCount / 8
+        let found = marks(rest) & highBits, place = index + found.firstByte
         return found != 0 && place < count ? place : nil
     }
 
@@ -82,6 +97,9 @@ extension UnsafeRawBufferPointer {
 
 extension UInt64 {
     fileprivate init(repeating byte: UInt8) { self = 0x0101_0101_0101_0101 &* UInt64(byte) }
+
+    /// The index of the first byte that has a bit.
+    fileprivate var firstByte: Int { trailingZeroBitCount / 8 }
 
     /// Returns a word whose lowest high bit is that of the first byte outside of a range of ASCII.
     ///

@@ -10,6 +10,11 @@ package enum ByteHash {
             result = mixed(result ^ bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
             index += 8
         }
+        // The last word has bytes that count already.
+        if index > 0 {
+            let last = bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)
+            return index < bytes.count ? mixed(result ^ last) : result
+        }
         var rest: UInt64 = 0
         while index < bytes.count {
             rest = rest << 8 | UInt64(bytes[index])
@@ -17,6 +22,9 @@ package enum ByteHash {
         }
         return mixed(result ^ rest)
     }
+
+    /// Returns the hash of a URL that consists of a directory with this hash and a name.
+    package static func hash(directory: UInt64, name: UnsafeRawBufferPointer) -> UInt64 { mixed(directory ^ mixed(hash(name))) }
 
     /// Spreads the bits of a hash.
     package static func mixed(_ value: UInt64) -> UInt64 {

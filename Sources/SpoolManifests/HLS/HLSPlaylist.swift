@@ -40,16 +40,14 @@ package struct HLSPlaylist {
         return text.allSatisfy { $0 >= .space || $0.isXMLSpace }
     }
 
-    /// Whether a playlist has one of these texts anywhere.
-    package static func mentions(_ names: [StaticString], _ bytes: [UInt8]) -> Bool {
-        names.contains { name in
-            var start = 0
-            while let index = bytes.firstIndex(of: name.utf8Start[0], from: start) {
-                if bytes.begins(with: name, at: index) { return true }
-                start = index + 1
-            }
-            return false
+    /// Whether a playlist has this text anywhere.
+    package static func mentions(_ text: StaticString, _ bytes: [UInt8]) -> Bool {
+        var start = 0
+        while let index = bytes.firstIndex(of: text.utf8Start[0], from: start) {
+            if bytes.begins(with: text, at: index) { return true }
+            start = index + 1
         }
+        return false
     }
 
     /// Reads a playlist.
@@ -79,10 +77,14 @@ package struct HLSPlaylist {
             guard count <= limits.maxLines, contents.references.count <= maxReferences else {
                 throw ParseError(offset: start, limit: "at most \(limits.maxLines) lines and \(maxReferences) references")
             }
-            let end = bytes.endOfLine(from: start), isLong = end + 1 < bytes.count && bytes[end] == .carriageReturn
+            // Most references are examined once: they are plain up to the end of their line.
+            let stop = bytes[start] == .hash ? start : bytes.endOfPlainText(from: start)
+            let end = bytes.endOfLine(from: stop), isLong = end + 1 < bytes.count && bytes[end] == .carriageReturn
             let next = isLong && bytes[end + 1] == .lineFeed ? end + 2 : end + 1
-            // Half of the lines of a long playlist say a duration.
-            if !bytes.begins(with: "#EXTINF:", at: start) {
+            if start < stop, stop == end {
+                contents.references.appendVerbatim(start..<end, base: base, role: takeRoleOfLine(), syntax: .line)
+            } else if !bytes.begins(with: "#EXTINF:", at: start) {
+                // Half of the lines of a long playlist say a duration.
                 try read(line: bytes[start..<end].trimmed, span: start..<min(next, bytes.count))
             }
             start = next
@@ -96,8 +98,12 @@ package struct HLSPlaylist {
             if line.begins(with: "#EXT") { try read(tag: line.dropFirst(), span: span) }
             return
         }
-        try add(line, expectsPlaylist ? .playlist : .segment, .line)
-        expectsPlaylist = false
+        try add(line, takeRoleOfLine(), .line)
+    }
+
+    private mutating func takeRoleOfLine() -> ManifestReference.Role {
+        defer { expectsPlaylist = false }
+        return expectsPlaylist ? .playlist : .segment
     }
 
     private mutating func read(tag: ArraySlice<UInt8>, span: Range<Int>) throws(ParseError) {
@@ -111,6 +117,7 @@ package struct HLSPlaylist {
         guard !attributes.isCut else {
             throw ParseError(offset: value.startIndex, limit: "at most \(limits.maxAttributes) attributes in a line")
         }
+        if attributes["QUERYPARAM"] != nil || attributes["CAN-BLOCK-RELOAD"] != nil { contents.usesItsAddress = true }
         if name.equals("EXT-X-DEFINE") { return try variables.define(attributes, at: name.startIndex) }
         steering.take(name, attributes, span: span)
         let places = HLSTag.places(name, attributes)
@@ -149,9 +156,7 @@ package struct HLSPlaylist {
     {
         guard !value.isEmpty else { return }
         let span = value.startIndex..<value.endIndex
-        // The range begins behind the hash of a fragment.
-        let isPlain = value.withUnsafeBytes { $0.firstIndex(outside: 0x24...0x7E, orOf: .openBrace, from: 0) == nil }
-        if isPlain {
+        if bytes.endOfPlainText(from: span.lowerBound) >= span.upperBound {
             return contents.references.appendVerbatim(span, base: base, role: role, syntax: syntax)
         }
         // A player fails at a variable that is not defined, so there is nothing to resolve.

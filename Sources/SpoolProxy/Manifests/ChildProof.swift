@@ -41,25 +41,19 @@ struct ChildProof: Equatable {
     /// The number of bytes of the plain URL that the proof covers.
     private let length: Int
 
-    /// Creates the proof for everything that begins with `authority` and `covered`, a text of the
-    /// form `scheme/authority/path?query`.
-    init(_ authority: [UInt8], _ covered: some Collection<UInt8>, _ digest: Digest) {
-        var url: [UInt8] = []
-        url.reserveCapacity(authority.count + covered.count)
-        url += authority
-        url += covered
+    /// Creates the proof for everything that begins with `url`, a text of the form
+    /// `scheme/authority/path?query`.
+    init(_ url: [UInt8], _ digest: Digest) {
         let plain = Self.plain(url)
         (self.digest, length) = (digest(plain), plain.count)
     }
 
     /// Appends the proof as a segment of a path: 16 hexadecimal digits, a minus and the length.
     func append(to path: inout [UInt8]) {
-        for shift in stride(from: UInt64(60), through: 0, by: -4) {
-            let digit = UInt8(truncatingIfNeeded: digest >> shift) & 0xF
-            path.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + (digit - 10))
-        }
+        let digits = ((digest >> 32).hexDigits.bigEndian, (digest & 0xFFFF_FFFF).hexDigits.bigEndian)
+        withUnsafeBytes(of: digits) { path += $0 }
         path.append(UInt8(ascii: "-"))
-        path += String(length).utf8
+        path.append(digitsOf: length)
     }
 
     /// Splits a path into a proof and the text behind it, or returns nil for another path.
@@ -124,5 +118,25 @@ struct ChildProof: Equatable {
             result += isDelimiter ? Array([value].percentEncoded { _ in true }.utf8) : [value]
         }
         return result
+    }
+}
+
+extension UInt64 {
+    /// The eight digits of a number of 32 bits in base 16, the first in the highest byte.
+    fileprivate var hexDigits: UInt64 {
+        var digits = (self << 16 | self) & 0x0000_FFFF_0000_FFFF
+        digits = (digits << 8 | digits) & 0x00FF_00FF_00FF_00FF
+        digits = (digits << 4 | digits) & 0x0F0F_0F0F_0F0F_0F0F
+        // A digit from 10 on becomes a letter, 39 places behind the other digits.
+        let letters = (digits + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return digits + 0x3030_3030_3030_3030 + letters * 39
+    }
+}
+
+extension [UInt8] {
+    /// Appends the digits of a number in base 10.
+    fileprivate mutating func append(digitsOf number: Int) {
+        if number > 9 { append(digitsOf: number / 10) }
+        append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
     }
 }

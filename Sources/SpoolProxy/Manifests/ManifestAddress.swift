@@ -4,7 +4,7 @@ import SpoolOrigin
 
 /// The URLs at this proxy for the references of one manifest. A pure function of the reference, the
 /// manifest's URL and the proxy's own form, so that two references to one resource stay equal.
-final class ManifestAddress {
+struct ManifestAddress {
     private let rules: ProxyTargetRules
     private let prefix: String
     private let isPathForm: Bool
@@ -15,21 +15,36 @@ final class ManifestAddress {
     private let mayLead: (URIReference.Origin) -> Bool
     private let proof: ChildProof.Digest
     /// The URLs of the references so far.
-    private(set) var children: ManifestChildren
+    private(set) var children = ManifestChildren()
     /// The last origin to which the manifest may lead.
     private var lastAllowed: URIReference.Origin?
-    /// The last origin that a URL began with, as `scheme://authority/`, and its place at this
-    /// proxy.
-    private var lastOrigin: (origin: [UInt8], place: Place) = ([], .byText)
+    /// The last directory of verbatim references.
+    private var last = Directory()
+    /// The last origin that a directory began with, as `scheme://authority/`, and the change to its
+    /// URLs.
+    private var lastOrigin: (text: [UInt8], change: Change) = ([], .byText)
+    /// The place of that origin's URLs, if each has a proof.
+    private var proved: ProvedPlace?
 
-    /// The place of an origin's URLs at this proxy.
-    private enum Place {
-        /// Each URL is judged by itself.
+    /// A directory of verbatim references with plain names.
+    private struct Directory {
+        /// The place in the document, or nil before the first one.
+        var place: Range<UInt32>?
+        /// The hash of the absolute directory.
+        var hash: UInt64 = 0
+        var change = Change.byText
+    }
+
+    /// The change to the references of one directory.
+    private enum Change {
+        /// Each reference is judged by its text.
         case byText
-        /// All paths begin with the same bytes.
-        case common([UInt8])
-        /// Each path begins with `beginning` and a proof of its own, before `scheme/authority`.
-        case proved(beginning: [UInt8], authority: [UInt8])
+        /// The references lead through the proxy by themselves.
+        case none
+        /// All URLs begin with the same bytes at this proxy.
+        case common(length: Int, text: [UInt8])
+        /// Each URL has a proof of its own.
+        case proved(length: Int)
     }
 
     /// Creates the URLs of one manifest.
@@ -59,13 +74,12 @@ final class ManifestAddress {
         self.url = url
         self.mayLead = mayLead
         self.proof = proof
-        children = ManifestChildren(of: url)
     }
 
     /// Returns the text that leads to the resource of `reference` through the proxy, or nil when
     /// the reference stays as it is: it leads there by itself, or to a resource that the proxy
     /// leaves to the player.
-    func replacement(for reference: ManifestReference) -> String? {
+    mutating func replacement(for reference: ManifestReference) -> String? {
         guard let url = reference.url else { return nil }
         children.insert(url)
         var text = reference.text
@@ -81,13 +95,15 @@ final class ManifestAddress {
     /// The directory of the manifest at this proxy, as an absolute URL: some players append relative
     /// references to it as text. Nil for a manifest that the proxy does not serve.
     var directory: String? {
-        path(of: url).flatMap { path in
-            let path = path.prefix { $0 != "?" && $0 != "#" }
-            return path.lastIndex(of: "/").map { "\(isAbsolute ? "" : place)\(path[...$0])" }
+        mutating get {
+            path(of: url).flatMap { path in
+                let path = path.prefix { $0 != "?" && $0 != "#" }
+                return path.lastIndex(of: "/").map { "\(isAbsolute ? "" : place)\(path[...$0])" }
+            }
         }
     }
 
-    private func path(of url: String, _ role: ManifestReference.Role = .playlist) -> String? {
+    private mutating func path(of url: String, _ role: ManifestReference.Role = .playlist) -> String? {
         guard let reference = try? URIReference(lenient: url), let url = try? MediaURL(reference) else { return nil }
         guard url.origin == lastAllowed || mayLead(url.origin) else { return nil }
         lastAllowed = url.origin
@@ -96,48 +112,57 @@ final class ManifestAddress {
             .map { isAbsolute || role == .interstitialAsset ? place + $0 : $0 }
     }
 
-    /// Returns the change to a verbatim reference in the usual form: a relative one that leads through
-    /// the proxy by itself, or an absolute one. A long playlist has thousands, most of one directory.
-    func change(to text: UnsafeRawBufferPointer, _ role: ManifestReference.Role) -> VerbatimChange {
-        guard role != .interstitialAsset else { return .byText }
-        if children.insertNeighbour(text) { return children.lastIsRelative ? .none : absoluteChange(to: text, role) }
-        let isSame = !lastOrigin.origin.isEmpty && lastOrigin.origin.withUnsafeBytes { text.begins(with: $0, at: 0) }
-        guard let length = isSame ? lastOrigin.origin.count : text.lengthOfUsualOrigin, text.isUsualPath(from: length) else {
-            guard isPathForm, text.isPlainlyRelative else { return .byText }
-            children.insert(text, isRelative: true)
-            return .none
-        }
-        children.insert(text, isRelative: false)
-        if !isSame {
-            let origin = text[..<length]
-            lastOrigin = (Array(origin), place(ofOrigin: String(decoding: origin, as: UTF8.self)))
-        }
-        return absoluteChange(to: text, role)
-    }
-
-    /// Returns the change to a reference that begins with `lastOrigin`.
-    private func absoluteChange(to text: UnsafeRawBufferPointer, _ role: ManifestReference.Role) -> VerbatimChange {
-        let length = lastOrigin.origin.count
-        switch lastOrigin.place {
+    /// Returns the change to a verbatim reference. A long playlist has thousands, most of one
+    /// directory: a relative one that leads through the proxy by itself, or an absolute one in the
+    /// usual form.
+    mutating func change(to reference: ManifestReferences.Verbatim) -> VerbatimChange {
+        guard reference.role != .interstitialAsset else { return .byText }
+        if reference.place != last.place { last = directory(of: reference) }
+        let change: VerbatimChange
+        switch last.change {
         case .byText: return .byText
-        case .common(let beginning): return .beginning(length: length, text: beginning)
-        case .proved(let beginning, let authority):
-            let target = UnsafeRawBufferPointer(rebasing: text[(length - 1)...])
+        case .none: change = .none
+        case .common(let length, let text): change = .beginning(length: length, text: text)
+        case .proved(let length):
+            let target = UnsafeRawBufferPointer(rebasing: reference.text[(length - 1)...])
             // The proof of a directory, and that of a template, is made from the text.
-            guard !isAbsolute, !role.namesFurther, target.firstIndex(of: .dollar, from: 0) == nil else { return .byText }
-            return .beginning(length: length, text: ProxyTargetRules.provedPlace(beginning, authority, target, proof))
+            guard !reference.role.namesFurther, reference.name.firstIndex(of: .dollar, from: 0) == nil,
+                let text = proved?.text(covering: target, proof)
+            else { return .byText }
+            change = .beginning(length: length, text: text)
         }
+        children.insert(directory: last.hash, name: reference.name)
+        return change
     }
 
-    /// Returns the place of the URLs of the origin that `url` consists of.
-    private func place(ofOrigin url: String) -> Place {
+    private mutating func directory(of reference: ManifestReferences.Verbatim) -> Directory {
+        let text = reference.directory
+        var result = Directory(place: reference.place)
+        let isSame = !lastOrigin.text.isEmpty && lastOrigin.text.withUnsafeBytes { text.begins(with: $0, at: 0) }
+        if let length = isSame ? lastOrigin.text.count : text.lengthOfUsualOrigin, text.isUsualPath(from: length) {
+            if !isSame { lastOrigin = (Array(text[..<length]), change(toOrigin: String(decoding: text[..<length], as: UTF8.self))) }
+            (result.hash, result.change) = (ByteHash.hash(text), lastOrigin.change)
+            if case .proved = result.change, text.firstIndex(of: .dollar, from: 0) != nil { result.change = .byText }
+        } else if isPathForm, text.isEmpty || text.isPlainlyRelative {
+            let base = Array(url.utf8), whole = base.withUnsafeBytes { base[$0.split.directory] } + text
+            (result.hash, result.change) = (whole.withUnsafeBytes(ByteHash.hash), .none)
+        }
+        return result
+    }
+
+    /// Returns the change to the URLs of the origin that `url` consists of.
+    private mutating func change(toOrigin url: String) -> Change {
         guard let path = path(of: url), let parsed = try? MediaURL(url) else { return .byText }
-        guard rules.provesEachURL(of: parsed.origin) else { return .common(Array(path.utf8)) }
-        return .proved(beginning: ProxyTargetRules.childBeginning(prefix), authority: Array(ProxiedPath.authority(of: parsed).utf8))
+        let length = url.utf8.count
+        guard rules.provesEachURL(of: parsed.origin) else { return .common(length: length, text: Array(path.utf8)) }
+        // An absolute URL with a proof is made from the text.
+        guard !isAbsolute else { return .byText }
+        proved = ProvedPlace(below: rules.childBeginning(prefix), authority: ProxiedPath.authority(of: parsed))
+        return .proved(length: length)
     }
 
     /// Whether a client that resolves the reference as it is comes to `path`.
-    private func leads(_ reference: ManifestReference, to path: String) -> Bool {
+    private mutating func leads(_ reference: ManifestReference, to path: String) -> Bool {
         guard let base = self.path(of: reference.base.url.text) else { return false }
         do { return try URIReference(base).resolving(URIReference(lenient: reference.text)).text == path } catch { return false }
     }
@@ -236,29 +261,12 @@ extension ProxyTargetRules {
         let authority = ProxiedPath.authority(of: url)
         guard fixedOrigin != nil else { return "\(prefix)\(url.origin == home ? "" : Self.childPath)\(authority)\(rest)" }
         let covered = provesEachURL(of: url.origin) ? scope.covered(of: url.target) : "/"
-        let place = Self.provedPlace(Self.childBeginning(prefix), Array(authority.utf8), covered.utf8, proof)
-        return String(decoding: place, as: UTF8.self) + rest.dropFirst()
+        var place = ProvedPlace(below: childBeginning(prefix), authority: authority)
+        return String(decoding: place.text(covering: covered.utf8, proof), as: UTF8.self) + rest.dropFirst()
     }
 
     /// The beginning of the paths of resources that a manifest names.
-    static func childBeginning(_ prefix: String) -> [UInt8] { Array("\(prefix)\(childPath)".utf8) }
-
-    /// Returns `beginning` with a proof and the authority, up to the slash behind it.
-    ///
-    /// - Parameter covered: The beginning of the URL's path and query that the proof covers.
-    static func provedPlace(
-        _ beginning: [UInt8], _ authority: [UInt8], _ covered: some Collection<UInt8>, _ proof: ChildProof.Digest
-    ) -> [UInt8] {
-        var place: [UInt8] = []
-        // A proof has at most 36 bytes.
-        place.reserveCapacity(beginning.count + authority.count + 40)
-        place += beginning
-        ChildProof(authority, covered, proof).append(to: &place)
-        place.append(.slash)
-        place += authority
-        place.append(.slash)
-        return place
-    }
+    func childBeginning(_ prefix: String) -> String { prefix + Self.childPath }
 
     /// Returns the meaning of a path below `ProxiedPath.childPrefix`: `scheme/authority/path`,
     /// behind a proof with a fixed origin.

@@ -400,14 +400,12 @@ final class ManifestDoor: Sendable {
         _ bytes: [UInt8], _ contents: ManifestContents, _ cause: ManifestMemo.Cause, _ reader: ManifestReader
     ) throws(ParseError) -> ManifestMemo.Entry {
         let origin = Self.parsed(cause.url)?.origin
-        let address = ManifestAddress(
+        var address = ManifestAddress(
             rules: rules, prefix: prefix, isPathForm: cause.isPathForm,
-            isAbsolute: contents.kind == .hlsMedia && !HLSPlaylist.mentions(["#EXT-X-"], bytes), home: cause.home, place: cause.place,
+            isAbsolute: contents.kind == .hlsMedia && !HLSPlaylist.mentions("#EXT-X-", bytes), home: cause.home, place: cause.place,
             url: cause.url, mayLead: { [self] in mayLead(cause.key, from: origin, to: $0) }, proof: proof)
         var contents = contents
-        // Players read the query of the playlist's URL, or add to it to block a reload.
-        var usesItsAddress =
-            contents.kind.isHLS ? HLSPlaylist.mentions(["QUERYPARAM", "CAN-BLOCK-RELOAD"], bytes) : contents.base == .address
+        var usesItsAddress = contents.kind.isHLS ? contents.usesItsAddress : contents.base == .address
         if !cause.isPathForm, case .insertable(let offsets, let prefix) = contents.base {
             if let text = address.directory.flatMap(ManifestReference.Syntax.xml.written) {
                 let element = "<\(prefix)BaseURL>".utf8 + text + "</\(prefix)BaseURL>".utf8
@@ -416,7 +414,8 @@ final class ManifestDoor: Sendable {
                 usesItsAddress = true
             }
         }
-        let body = try reader.rewritten(bytes, contents, verbatim: address.change, replacement: address.replacement)
+        let body = try reader.rewritten(
+            bytes, contents, verbatim: { address.change(to: $0) }, replacement: { address.replacement(for: $0) })
         let check = body.withUnsafeBytes { CRC32C.of($0) }
         let tag = "\"spool-\(String(cause.generation.rawValue, radix: 36))-\(String(check, radix: 36))-\(body.count)\""
         return ManifestMemo.Entry(

@@ -23,29 +23,6 @@ struct URLHash: Hashable {
 
     /// The hash of the URL that consists of a directory and a name with its query.
     init(directory: UInt64, name: UnsafeRawBufferPointer) {
-        value = ByteHash.mixed(directory ^ ByteHash.mixed(ByteHash.hash(name)))
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    /// The part of a reference up to the last slash of its path, and the part behind it, without
-    /// fragment.
-    var split: (directory: Range<Int>, name: Range<Int>) {
-        let slash = UInt8(ascii: "/"), hash = UInt8(ascii: "#")
-        var nameStart = 0
-        while let index = firstIndex(of: slash, UInt8(ascii: "?"), hash, from: nameStart) {
-            guard self[index] == slash else { return (0..<nameStart, nameStart..<(firstIndex(of: hash, from: index) ?? count)) }
-            nameStart = index + 1
-        }
-        return (0..<nameStart, nameStart..<count)
-    }
-
-    /// The part of a reference without fragment behind a directory, or nil for one that is not in
-    /// that directory itself.
-    func name(in directory: [UInt8]) -> Range<Int>? {
-        guard directory.withUnsafeBytes({ begins(with: $0, at: 0) }) else { return nil }
-        let slash = UInt8(ascii: "/"), query = UInt8(ascii: "?")
-        if let index = firstIndex(of: slash, query, query, from: directory.count), self[index] == slash { return nil }
-        return directory.count..<count
+        value = ByteHash.hash(directory: directory, name: name)
     }
 }

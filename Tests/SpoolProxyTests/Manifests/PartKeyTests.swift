@@ -12,6 +12,7 @@ import Testing
         "//other.example", "https://other.example", "HTTPS://Other.Example:443/a/10.ts", "https://other.example/a/11.ts", "?12",
         "a:13.ts", "sub/a:14.ts", "data:15", "%2e%2e/16.ts", "17%20.ts", "..", ".", "sub/", "sub/.", "ü/18.ts", "ü.ts", "#19", "a\\20.ts",
         "http://u:p@other.example/21.ts", "http://other.example?22", "sub//23.ts", "https:24.ts", "*25.ts", "https://[::1]/26.ts",
+        "%2e%2e", "sub/%2E%2E", "sub/%C3%BC.ts", "27?t=12:30", "sub/?28",
     ]
 
     private func contents(_ lines: [String]) throws -> ManifestContents {
