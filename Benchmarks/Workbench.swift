@@ -161,16 +161,13 @@ final class Workbench {
     }
 
     /// An empty cache of Spool, or nil when only peers run.
-    func emptySpool() throws -> (any Server)? {
-        guard options.spool != nil else { return nil }
-        return try spool(newDirectory())
-    }
+    func emptySpool() throws -> (any Server)? { try emptySpool(before: origin()) }
 
     /// An empty cache of Spool before another origin than the common one, or nil when only peers
     /// run.
-    func emptySpool(before origin: any Server) throws -> SpoolServe? {
+    func emptySpool(before origin: any Server, flags: [String] = []) throws -> SpoolServe? {
         guard let executable = options.spool else { return nil }
-        return try SpoolServe(executable: executable, directory: newDirectory(), origin: origin.port)
+        return try SpoolServe(executable: executable, directory: newDirectory(), origin: origin.port, flags: flags)
     }
 
     /// Spool on a cache directory, which may have contents.
