@@ -160,9 +160,9 @@ import Testing
     /// Nothing ties another response to such a part, so no other one can bring the rest of the range.
     @Test(arguments: [
         ("bytes=50000-50099", "bytes 50000-50099/*"), ("bytes=50000-", "bytes 50000-99999/*"), ("bytes=0-", "bytes 0-99999/*"),
-        ("bytes=-100", "bytes 99900-99999/*"), ("bytes=0-", "bytes 0-699/100000"), ("bytes=50000-90000", "bytes 50000-50699/100000"),
+        ("bytes=-100", "bytes 99900-99999/*"), ("bytes=50000-90000", "bytes 50000-50699/*"),
     ])
-    func `a part without a strong validator is passed on as long as it is`(asked: String, sent: String) throws {
+    func `a part without a strong validator and a complete length is passed on as long as it is`(asked: String, sent: String) throws {
         let film = VirtualResource.film()
         guard case .part(let part, _) = try ContentRange(sent) else { return }
         let bytes = film.bytes(Int(part.lowerBound)..<Int(part.upperBound))

@@ -318,8 +318,8 @@ final class ResourceAnswer {
             fields[.contentLength] = representation.length.map(String.init)
             return answer(Response(200, fields: fields))
         }
-        if honoursRange, !reader.readsPage, let part = part(of: reader) {
-            return answerPart(reader, generation, representation, part, representation.length.map(StatedLength.bytes) ?? .unknown)
+        if honoursRange, !reader.readsPage, representation.length == nil, let part = part(of: reader) {
+            return answerPart(reader, generation, representation, part, .unknown)
         }
         guard let length = representation.length, !reader.readsPage else {
             if !reader.readsPage, honoursRange, range?.isBeyondBound == true { return answerUnsatisfiable(length: nil) }
@@ -405,7 +405,7 @@ final class ResourceAnswer {
     }
 
     /// The bytes of the client's range that the origin's response has, where no other response may
-    /// continue it. Such a response may state no complete length, or be shorter than was asked.
+    /// continue it, and it states no complete length.
     private func part(of reader: SessionReader) -> ByteRange? {
         guard let served = reader.servedPart, case .ranges(let ranges)? = range?.resolve(length: served.upperBound),
             ranges.count == 1
