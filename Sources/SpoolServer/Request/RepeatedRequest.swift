@@ -78,9 +78,8 @@ final class RepeatedRequest {
             // The bytes of the digits become 0 to 9, and all others more.
             let digit = input[position] ^ UInt8(ascii: "0")
             guard digit < 10 else { return position > start ? number : nil }
-            // As few digits as these cannot overflow.
-            number = number &* 10 &+ Int64(digit)
-            position &+= 1
+            number = number * 10 + Int64(digit)
+            position += 1
         }
         guard position < input.count else { return position > start ? number : nil }
         return Grammar.isDigit(input[position]) ? nil : number
