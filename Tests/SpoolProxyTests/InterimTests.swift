@@ -11,7 +11,7 @@ import Testing
         let world = try ProxyWorld(transport: origin, options: { $0.fixedOrigin = HTTPCaseRun.site })
         defer { world.stop() }
         let row = HTTPCase("9110 §15.2 | hints | GET -> 200 {103 Link: </a.css> & Cache-Control: max-age=60}")
-        origin.answer(row.steps[0].answer, number: 1, date: Timestamp(seconds: 1_800_000_000))
+        origin.answer(row.steps[0], number: 1, date: Timestamp(seconds: 1_800_000_000))
         let client = try world.connect()
         client.ask("/r", method: method, method == "POST" ? ["Content-Length": "0"] : [:])
         let hints = try client.head()

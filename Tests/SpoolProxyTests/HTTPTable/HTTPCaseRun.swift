@@ -43,7 +43,7 @@ final class HTTPCaseRun {
         let step = row.steps[index]
         time.advance(by: .seconds(step.delay))
         let now = time.wallNow
-        origin.answer(step.answer, number: index + 1, date: now)
+        origin.answer(step, number: index + 1, date: now)
         let answer = try send(step, now)
         bodies.append(step.answer?.status == nil ? bodies.first ?? "" : answer.text)
         statuses.append(step.answer?.status == nil ? statuses.first ?? 0 : answer.status)

@@ -5,7 +5,8 @@ import SpoolSystem
 /// The origin of one `HTTPCase`: it answers each request with the answer of the current step, and
 /// records the request.
 ///
-/// A field named `103 Link` belongs to an interim response with status 103.
+/// A field named `103 Link` belongs to an interim response with status 103. A client that asks for a
+/// head gets it before the body comes, so that the fetch ends without the body.
 final class TableOrigin: Transport {
     struct Asked: Sendable {
         var method: String
@@ -16,6 +17,7 @@ final class TableOrigin: Transport {
 
     private struct State {
         var answer: HTTPCase.Answer?
+        var isForHead = false
         var number = 0
         var date = Timestamp(seconds: 0)
         var asked: [Asked] = []
@@ -29,10 +31,10 @@ final class TableOrigin: Transport {
 
     var windowBytes: Int64? { nil }
 
-    /// Sets the answer from now on. `date` is the value of `Date`.
-    func answer(_ answer: HTTPCase.Answer?, number: Int, date: Timestamp) {
+    /// Answers as a step says from now on. `date` is the value of `Date`.
+    func answer(_ step: HTTPCase.Step, number: Int, date: Timestamp) {
         state.withLock { state in
-            state.answer = answer
+            (state.answer, state.isForHead) = (step.answer, step.method == "HEAD")
             state.number = number
             state.date = date
             state.asked = []
@@ -51,7 +53,8 @@ final class TableOrigin: Transport {
                 receiver.interimReceived(ResponseHead(status: 103, fields: ["Link": hint]))
                 head.fields["103 Link"] = nil
             }
-            transfer.send(head, request.method == "HEAD" || [204, 304].contains(head.status) ? [] : content)
+            let hasContent = request.method != "HEAD" && ![204, 304].contains(head.status)
+            transfer.send(head, !hasContent ? [] : state.withLock { $0.isForHead } ? nil : content)
         }
         return transfer
     }

@@ -5,7 +5,8 @@ import SpoolSystem
 /// One answer from memory. A lane hands its parts to the receiver, one after the other.
 final class LaneTransfer: Transfer {
     private struct State {
-        var rest: [UInt8] = []
+        /// The bytes that were not taken yet; nil before there are any.
+        var rest: [UInt8]?
         var isOver = false
     }
 
@@ -19,7 +20,9 @@ final class LaneTransfer: Transfer {
     }
 
     /// Sends an answer. Called on the lane.
-    func send(_ head: ResponseHead, _ body: [UInt8]) {
+    ///
+    /// - Parameter body: The body, or nil for one that does not come.
+    func send(_ head: ResponseHead, _ body: [UInt8]?) {
         guard !state.withLock({ $0.isOver }) else { return }
         state.withLock { $0.rest = body }
         receiver.headReceived(head)
