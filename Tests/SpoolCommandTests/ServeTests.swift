@@ -421,7 +421,8 @@ struct ServeTests {
             origin.serve(VirtualResource(url: url, seed: 3, length: 200_000))
             let program = try #require(SpoolProcess.executable).path
             let get = "'\(program)' get --as-given \"$url\" -o '\(directory.path("played"))' --cache '\(directory.path("other"))'"
-            try player("mpv", exitCode: 0, more: get, in: directory)
+            let quiet = get + " --log-level error"
+            try player("mpv", exitCode: 0, more: quiet, in: directory)
             let play = environment.merging(["PATH": directory.url.path]) { $1 }
             let outcome = try SpoolProcess.run(["play", url], environment: play, in: directory)
             #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
