@@ -13,8 +13,6 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
         var base: ManifestBase
         var role: ManifestReference.Role
         var syntax: ManifestReference.Syntax
-        /// The directory of verbatim texts with plain names in the document, or nil for others.
-        var directory: Range<UInt32>?
     }
 
     private struct Entry: Hashable {
@@ -22,11 +20,13 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
         var upper: UInt32
         /// The index of the form.
         var form: UInt32
-        /// The index of the text, or `verbatim`.
+        /// The index of the text. A verbatim text with a plain name has `verbatim` and the length of
+        /// its directory, and another one has `notPlain`.
         var text: UInt32
     }
 
-    private static let verbatim = UInt32.max
+    private static let verbatim = UInt32(1) << 31
+    private static let notPlain = UInt32.max
 
     private let document: [UInt8]
     private var entries: [Entry] = []
@@ -45,7 +45,7 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
 
     package subscript(index: Int) -> ManifestReference {
         let entry = entries[index], form = forms[Int(entry.form)], span = span(at: index)
-        let text = entry.text == Self.verbatim ? String(decoding: document[span], as: UTF8.self) : texts[Int(entry.text)]
+        let text = entry.text >= Self.verbatim ? String(decoding: document[span], as: UTF8.self) : texts[Int(entry.text)]
         return ManifestReference(span: span, text: text, base: form.base, role: form.role, syntax: form.syntax)
     }
 
@@ -67,9 +67,10 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
 
     /// Adds a reference whose text is in the document as it is.
     mutating func appendVerbatim(_ span: Range<Int>, base: ManifestBase, role: ManifestReference.Role, syntax: ManifestReference.Syntax) {
-        var form = Form(base: base, role: role, syntax: syntax)
-        if syntax == .plain || syntax == .line, findDirectory(of: span) { form.directory = directory }
-        append(span, form, text: Self.verbatim)
+        let isPlain = (syntax == .plain || syntax == .line) && findDirectory(of: span)
+        append(
+            span, Form(base: base, role: role, syntax: syntax),
+            text: isPlain ? Self.verbatim | UInt32(directory.count) : Self.notPlain)
     }
 
     /// Updates `directory` for the text at `span`.
@@ -90,9 +91,7 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
     private mutating func append(_ span: Range<Int>, _ form: Form, text: UInt32) {
         // Neighbours have the same form nearly always. Bases are compared by identity.
         let last = forms.count - 1
-        if last < 0 || forms[last].base !== form.base || forms[last].role != form.role || forms[last].syntax != form.syntax
-            || forms[last].directory != form.directory
-        {
+        if last < 0 || forms[last].base !== form.base || forms[last].role != form.role || forms[last].syntax != form.syntax {
             forms.append(form)
         }
         entries.append(
@@ -113,17 +112,25 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
     /// A verbatim reference of a line or a quoted string, with a directory and a plain name. Its
     /// text is visible ASCII without fragment.
     package struct Verbatim {
-        /// The bytes of the text, which are valid as long as the visit lasts.
-        package let text: UnsafeRawBufferPointer
-        /// The place of the directory. Neighbours with the same directory have the same place.
-        package let place: Range<UInt32>
+        /// The document, which is valid as long as the visit lasts.
+        fileprivate let document: UnsafeRawBufferPointer
+        fileprivate let span: Range<Int>
+        /// The place of the directory in the document.
+        package let place: Range<Int>
         package let role: ManifestReference.Role
         package let index: Int
 
+        package var text: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: document[span]) }
         /// The text up to its last slash.
-        package var directory: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text[..<place.count]) }
+        package var directory: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: document[place]) }
         /// The text behind its directory.
-        package var name: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text[place.count...]) }
+        package var name: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: document[place.upperBound..<span.upperBound]) }
+
+        /// Whether the directory is written as the one at a place of the document.
+        package func isBeside(_ place: Range<Int>?) -> Bool {
+            guard let place, place.count == self.place.count else { return false }
+            return document.begins(with: directory, at: place.lowerBound)
+        }
     }
 
     /// Calls `verbatim` for each reference that can be a `Verbatim`, and `other` for the others and
@@ -135,10 +142,11 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
     package func forEach(verbatim: (Verbatim) -> Bool, other: (ManifestReference) -> Bool) {
         document.withUnsafeBytes { bytes in
             for index in entries.indices {
-                let form = Int(entries[index].form)
-                if let place = forms[form].directory {
-                    let text = UnsafeRawBufferPointer(rebasing: bytes[span(at: index)])
-                    if verbatim(Verbatim(text: text, place: place, role: forms[form].role, index: index)) { continue }
+                let entry = entries[index]
+                if entry.text >= Self.verbatim, entry.text != Self.notPlain {
+                    let span = span(at: index), place = span.lowerBound..<span.lowerBound + Int(entry.text - Self.verbatim)
+                    let role = forms[Int(entry.form)].role
+                    if verbatim(Verbatim(document: bytes, span: span, place: place, role: role, index: index)) { continue }
                 }
                 guard other(self[index]) else { return }
             }
@@ -148,11 +156,10 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
 
 extension UnsafeRawBufferPointer {
     /// Whether the name that begins at `start` leads nowhere else than to its directory: no dot
-    /// segment, also in the escaped form that browsers understand, and, without directory, no
+    /// segment, no escape that browsers take for one or for a slash, and, without directory, no
     /// scheme.
     fileprivate func hasPlainName(from start: Int) -> Bool {
-        guard start < count, ![".", "?", "\\"].contains(Unicode.Scalar(self[start])) else { return false }
-        if self[start] == UInt8(ascii: "%"), start + 1 < count, self[start + 1] == UInt8(ascii: "2") { return false }
+        guard start < count, ![".", "?", "\\", "%"].contains(Unicode.Scalar(self[start])) else { return false }
         guard start == 0, let end = firstIndex(of: .colon, UInt8(ascii: "?"), .colon, from: 0) else { return true }
         return self[end] != .colon
     }

@@ -80,7 +80,8 @@ struct ChildProof: Equatable {
         guard covered.last == UInt8(ascii: "/") else {
             return more.first == (covered.contains(UInt8(ascii: "?")) ? UInt8(ascii: "&") : UInt8(ascii: "?"))
         }
-        return !Self.mayLeaveDirectory(more)
+        // No path leads out of an origin.
+        return covered.count { $0 == UInt8(ascii: "/") } == 2 || !Self.mayLeaveDirectory(more)
     }
 
     /// Whether the proof is for a directory that the URL in `rest` lies in.

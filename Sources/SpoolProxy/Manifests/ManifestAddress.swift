@@ -12,6 +12,8 @@ struct ManifestAddress {
     private let home: URIReference.Origin?
     private let place: String
     private let url: String
+    /// The directory of the manifest.
+    private let base: [UInt8]
     private let mayLead: (URIReference.Origin) -> Bool
     private let proof: ChildProof.Digest
     /// The URLs of the references so far.
@@ -29,7 +31,7 @@ struct ManifestAddress {
     /// A directory of verbatim references with plain names.
     private struct Directory {
         /// The place in the document, or nil before the first one.
-        var place: Range<UInt32>?
+        var place: Range<Int>?
         /// The hash of the absolute directory.
         var hash: UInt64 = 0
         var change = Change.byText
@@ -72,6 +74,8 @@ struct ManifestAddress {
         self.home = home
         self.place = place
         self.url = url
+        let bytes = Array(url.utf8)
+        base = bytes.withUnsafeBytes { Array($0[$0.split.directory]) }
         self.mayLead = mayLead
         self.proof = proof
     }
@@ -117,7 +121,7 @@ struct ManifestAddress {
     /// usual form.
     mutating func change(to reference: ManifestReferences.Verbatim) -> VerbatimChange {
         guard reference.role != .interstitialAsset else { return .byText }
-        if reference.place != last.place { last = directory(of: reference) }
+        if !reference.isBeside(last.place) { last = directory(of: reference) }
         let change: VerbatimChange
         switch last.change {
         case .byText: return .byText
@@ -144,8 +148,7 @@ struct ManifestAddress {
             (result.hash, result.change) = (ByteHash.hash(text), lastOrigin.change)
             if case .proved = result.change, text.firstIndex(of: .dollar, from: 0) != nil { result.change = .byText }
         } else if isPathForm, text.isEmpty || text.isPlainlyRelative {
-            let base = Array(url.utf8), whole = base.withUnsafeBytes { base[$0.split.directory] } + text
-            (result.hash, result.change) = (whole.withUnsafeBytes(ByteHash.hash), .none)
+            (result.hash, result.change) = ((base + text).withUnsafeBytes(ByteHash.hash), .none)
         }
         return result
     }

@@ -249,10 +249,14 @@ final class ManifestDoor: Sendable {
         }
     }
 
+    /// The longest URL of a manifest that is rewritten on the loop, in bytes. Each change of the
+    /// directory in the document costs a hash of the URL.
+    private static let addressOnLoop = 1024
+
     /// Begins to read and rewrite a manifest, or joins the work that is under way.
     ///
-    /// A small one is done at once. A larger one, and one that takes more than its size suggests,
-    /// goes to a lane.
+    /// A small one is done at once. A larger one, one with a long URL, and one that takes more than
+    /// its size suggests, goes to a lane.
     ///
     /// - Parameters:
     ///   - isCoded: Whether the text may be in gzip.
@@ -262,7 +266,7 @@ final class ManifestDoor: Sendable {
         _ text: WholeText, isCoded: Bool, _ cause: ManifestMemo.Cause, _ claim: ManifestRoom.Claim, wake: @escaping @Sendable () -> Void
     ) -> ManifestWork {
         let small = ManifestLimits.onLoop, number = memory.withLock { $0.memo.beginWork() }
-        if text.bytes.count <= small.maxBytes {
+        if text.bytes.count <= small.maxBytes, text.url.utf8.count <= Self.addressOnLoop {
             let result = rewrite(text, isCoded: isCoded, cause, claim, ManifestReader(limits: small, formats: reader.formats), number)
             guard case .beyondLimit = result else { return ManifestWork(result) }
         }

@@ -12,7 +12,7 @@ extension ManifestReferences {
     package func keys(_ roles: [ManifestReference.Role], _ policy: KeyPolicy, parsing limit: Int = .max) -> PartKeys? {
         var keys = PartKeys(), parsed = 0, isFull = false, isEntered = false
         // The last directory, and its key, which is nil if names cannot be added to it.
-        var place: Range<UInt32>?, key: String?
+        var place: Range<Int>?, key: String?
         var last: (role: ManifestReference.Role, isWanted: Bool)?
         let isPlain = policy == KeyPolicy()
         keys.reserve(parts: count)
@@ -20,7 +20,7 @@ extension ManifestReferences {
             verbatim: { reference in
                 if reference.role != last?.role { last = (reference.role, roles.contains(reference.role)) }
                 guard last?.isWanted == true else { return true }
-                if reference.place != place {
+                if !reference.isBeside(place) {
                     place = reference.place
                     key = isPlain && parsed < limit ? keyOfDirectory(reference) : nil
                     if key != nil { parsed += 1 }
