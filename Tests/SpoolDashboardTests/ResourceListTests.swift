@@ -3,6 +3,7 @@ import Spool
 import SpoolCore
 import SpoolDashboard
 import SpoolProxy
+import SpoolSystem
 import SpoolTesting
 import Testing
 
@@ -132,6 +133,39 @@ import Testing
             #expect(page.total == 2 && page.matching == 1)
         }
         #expect(try list(client, "key=unknown").named == nil)
+    }
+
+    /// A clock that passes a millisecond at each look, so that each reading of the list takes some.
+    private final class PassingTime: TimeSource {
+        private let time = ManualTime()
+
+        var now: MonotonicInstant {
+            time.advance(by: .milliseconds(1))
+            return time.now
+        }
+        var wallNow: Timestamp { time.wallNow }
+        func after(_ delay: Nanoseconds, on mailbox: any Mailbox, _ job: @escaping @Sendable () -> Void) -> SpoolSystem.Timer {
+            time.after(delay, on: mailbox, job)
+        }
+    }
+
+    /// The list is read again after ten times as long as reading took. No event makes a page ask again
+    /// then, so the last answer has to be right.
+    @Test func `a resource that goes right after the list was read has no line`() throws {
+        let films = (0..<3).map { VirtualResource.film("film\($0).mp4", length: 100) }
+        let world = try ProxyWorld(films, time: PassingTime())
+        defer { world.stop() }
+        let client = try world.connect()
+        for film in films {
+            _ = try client.get(film.target)
+            try world.wait(for: film.url) { $0.isComplete && $0.readers == 0 && $0.fetches == 0 }
+        }
+        #expect(try list(client, "").resources.count == 3)
+        let isOver = DispatchSemaphore(value: 0)
+        world.cache.remove(ResourceKey(normalized: films[1].url)) { _ in isOver.signal() }
+        isOver.wait()
+        let page = try list(client, "")
+        #expect(page.resources.map(\.key) == [films[0].url, films[2].url] && page.matching == 2 && page.total == 2)
     }
 
     @Test func `a search or an order that can't be read is refused with a code`() throws {

@@ -84,7 +84,7 @@ package struct ListingTable {
     private static let wordLimit = 8
 
     /// The resources, in any order.
-    package let entries: [Entry]
+    package private(set) var entries: [Entry]
     /// Whether there are more resources than the table has.
     package let isTruncated: Bool
     /// The presentations among the resources.
@@ -98,6 +98,12 @@ package struct ListingTable {
         self.entries = entries
         self.isTruncated = isTruncated
         self.groups = groups
+    }
+
+    /// Removes the resources with these keys.
+    mutating func remove(_ keys: Set<ResourceKey>) {
+        entries.removeAll { keys.contains($0.summary.key) }
+        selections = []
     }
 
     /// Returns the keys of a query's window, and the number of resources that match.

@@ -74,7 +74,7 @@ package actor ResourceListing {
         guard let (keys, matching) = made?.table.window(query), let table = made?.table else { return try await page(query) }
         made?.lastUse = now
         let live = Dictionary(cache.liveStatuses.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-        return try await cache.onIndexLane { [store = cache.store] () throws(StoreError) in
+        let page = try await cache.onIndexLane { [store = cache.store] () throws(StoreError) in
             var resources: [ResourceStatus] = []
             for key in keys {
                 if let status = ResourceStatus(stored: try store.lookup(key), live: live[key]) { resources.append(status) }
@@ -85,6 +85,10 @@ package actor ResourceListing {
                 total: table.entries.count, isTruncated: table.isTruncated, storedBytes: try store.totalSizeBytes(), matching: matching,
                 resources: resources, named: named, presentations: keys.reduce(into: [:]) { $0[$1] = table.groups[$1] })
         }
+        guard page.resources.count < keys.count else { return page }
+        // They were removed since the table was read, which may be too short a time to read it again.
+        made?.table.remove(Set(keys).subtracting(page.resources.map(\.key)))
+        return try await self.page(query)
     }
 
     /// Releases a table that nobody has used for a minute.
