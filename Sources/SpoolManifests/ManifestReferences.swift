@@ -33,7 +33,7 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
     private var forms: [Form] = []
     private var texts: [String] = []
     /// The directory of the last verbatim text of a line or a quoted string.
-    private var directory: Range<UInt32> = 0..<0
+    private var directory = 0..<0
 
     /// Creates references of a document.
     ///
@@ -79,10 +79,10 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
     private mutating func findDirectory(of span: Range<Int>) -> Bool {
         document.withUnsafeBytes { document in
             let text = UnsafeRawBufferPointer(rebasing: document[span]), slash = UInt8(ascii: "/"), question = UInt8(ascii: "?")
-            let last = UnsafeRawBufferPointer(rebasing: document[Int(directory.lowerBound)..<Int(directory.upperBound)])
+            let last = UnsafeRawBufferPointer(rebasing: document[directory])
             let isSame = text.begins(with: last, at: 0)
             if !isSame || text.firstIndex(of: slash, question, question, from: last.count).map({ text[$0] == slash }) == true {
-                directory = UInt32(span.lowerBound)..<UInt32(span.lowerBound + text.split.directory.upperBound)
+                directory = span.lowerBound..<span.lowerBound + text.split.directory.upperBound
             }
             return text.hasPlainName(from: directory.count)
         }

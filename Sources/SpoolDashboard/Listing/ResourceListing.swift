@@ -70,6 +70,11 @@ package actor ResourceListing {
             Fingerprint(statistics: cache.statistics, count: try cache.store.count(), bytes: try cache.store.totalSizeBytes())
         }
         try await read(for: fingerprint)
+        return try await window(query)
+    }
+
+    /// Returns a window of the last table.
+    private func window(_ query: ListingQuery) async throws(CacheError) -> Page {
         // The table may have been released while this request waited for it.
         guard let (keys, matching) = made?.table.window(query), let table = made?.table else { return try await page(query) }
         made?.lastUse = now
@@ -88,7 +93,7 @@ package actor ResourceListing {
         guard page.resources.count < keys.count else { return page }
         // They were removed since the table was read, which may be too short a time to read it again.
         made?.table.remove(Set(keys).subtracting(page.resources.map(\.key)))
-        return try await self.page(query)
+        return try await window(query)
     }
 
     /// Releases a table that nobody has used for a minute.
