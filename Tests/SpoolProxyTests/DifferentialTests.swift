@@ -20,7 +20,8 @@ import Testing
         for seed in Self.seeds {
             let faults = try DifferentialRun(seed: seed, isSite: isSite).faults()
             #expect(faults == [], "seed \(seed)")
-            guard faults.isEmpty else { return }
+            // A nightly run reports all failing seeds.
+            guard faults.isEmpty || Seeds.isNightly else { return }
         }
     }
 }

@@ -37,7 +37,7 @@ import Testing
 
     private enum Call: CaseIterable { case play, preload, download, pin, unpin, unlist, hold, clear, clearBeside, erase, eraseBeside }
 
-    @Test(arguments: Seeds.list(count: 60, nightly: 10_000))
+    @Test(.serialized, arguments: Seeds.list(count: 60, nightly: 10_000))
     func `in any order, nothing goes that has to stay, and nothing stays that has to go`(seed: UInt64) async throws {
         let random = SeededRandom(seed: seed)
         let (world, time) = try openWorld()
