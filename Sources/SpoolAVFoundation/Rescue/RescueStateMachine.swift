@@ -16,11 +16,8 @@ package struct RescueStateMachine: Hashable, Sendable {
         /// The item waits, and nothing has moved at the last `quiet` looks. Next: `.resting`,
         /// `.asking`.
         case watching(Need, quiet: Int)
-        /// The original is asked for one byte. Next: `.replaced`, `.waiting`, `.over`, `.resting`.
+        /// The original is asked for one byte. Next: `.replaced`, `.watching`, `.over`, `.resting`.
         case asking(RescueReason)
-        /// The original did not answer. It is asked again after some more looks. Next:
-        /// `.watching`, `.resting`, `.asking`.
-        case waiting(Need, looks: Int)
         /// The original plays in place of the item, or tries to. Next: `.over`.
         case replaced(RescueReason)
         /// Nothing more is done for the item.
@@ -60,6 +57,10 @@ package struct RescueStateMachine: Hashable, Sendable {
     private let limits: RescueLimits
     /// The most of each number so far.
     private var movement = RescueMovement()
+    /// Whether a look is on its way. An item that waits again before it comes needs no other.
+    private var isLookDue = false
+    /// The number of looks before the original may be asked again.
+    private var looksToAsk = 0
 
     /// Creates a machine for an item.
     package init(limits: RescueLimits = RescueLimits()) { self.limits = limits }
@@ -78,40 +79,34 @@ package struct RescueStateMachine: Hashable, Sendable {
             state = .asking(.failed)
             return [.ask]
         case (.resting, .well): return []
-        case (.watching, .well), (.waiting, .well), (.asking, .well):
+        case (.watching, .well), (.asking, .well):
             state = .resting
             return []
-        case (.resting, .needs(let need)):
-            (state, movement) = (.watching(need, quiet: 0), RescueMovement())
-            return [.lookLater]
-        case (.watching(let known, _), .needs(let need)), (.waiting(let known, _), .needs(let need)):
-            if known != need { (state, movement) = (.watching(need, quiet: 0), RescueMovement()) }
-            return []
+        case (.watching(let known, _), .needs(let need)) where known == need: return []
+        case (.resting, .needs(let need)), (.watching, .needs(let need)):
+            movement = RescueMovement()
+            // A look that is due already comes sooner than after an interval, so it does not count.
+            return watch(need, quiet: isLookDue ? -1 : 0)
         case (.asking, .needs): return []
         }
     }
 
+    /// Waits for the next look.
+    private mutating func watch(_ need: Need, quiet: Int) -> [Action] {
+        defer { isLookDue = true }
+        state = .watching(need, quiet: quiet)
+        return isLookDue ? [] : [.lookLater]
+    }
+
     /// Takes a look at the item.
     package mutating func looked(_ movement: RescueMovement) -> [Action] {
+        (isLookDue, looksToAsk) = (false, max(0, looksToAsk - 1))
         let hasMoved = note(movement)
-        switch state {
-        case .resting, .asking, .replaced, .over: return []
-        case .watching(let need, let quiet):
-            let count = hasMoved ? 0 : quiet + 1
-            guard count >= limits.quietLooks(need) else {
-                state = .watching(need, quiet: count)
-                return [.lookLater]
-            }
-            state = .asking(need == .opening ? .doesNotOpen : .stalled)
-            return [.ask]
-        case .waiting(let need, let looks):
-            if hasMoved || looks <= 1 {
-                state = .watching(need, quiet: hasMoved ? 0 : limits.quietLooks(need) - 1)
-            } else {
-                state = .waiting(need, looks: looks - 1)
-            }
-            return [.lookLater]
-        }
+        guard case .watching(let need, let quiet) = state else { return [] }
+        let count = hasMoved ? 0 : quiet + 1
+        guard count >= limits.quietLooks(need), looksToAsk == 0 else { return watch(need, quiet: count) }
+        (state, looksToAsk) = (.asking(need == .opening ? .doesNotOpen : .stalled), limits.looksBetweenAsks)
+        return [.ask]
     }
 
     /// Returns whether a number has grown. One that shrinks is no movement: the cache does not
@@ -134,8 +129,7 @@ package struct RescueStateMachine: Hashable, Sendable {
                 state = .over
                 return []
             }
-            state = hasMoved ? .watching(need, quiet: 0) : .waiting(need, looks: limits.looksBetweenAsks)
-            return [.lookLater]
+            return watch(need, quiet: hasMoved ? 0 : limits.quietLooks(need))
         }
         state = .replaced(reason)
         return [.replace(reason)]
@@ -199,7 +193,7 @@ package struct RescueLimits: Hashable, Sendable {
     package var quietLooksToOpen = 3
     /// The same for a stall: 30 seconds.
     package var quietLooksInStall = 6
-    /// The number of looks between two questions to an origin that did not answer: one minute.
+    /// The number of looks between two questions to an original: one minute.
     package var looksBetweenAsks = 12
 
     /// Creates the default limits.

@@ -70,6 +70,31 @@ import Testing
         }
     }
 
+    @Test func `an original that is asked is asked again after a minute, also if the item moves, plays or stops meanwhile`() {
+        var machine = RescueStateMachine()
+        _ = machine.became(.needs(.stalled))
+        _ = Self.lookQuietly(&machine)
+        #expect(machine.answered(true, movement: RescueMovement(fetched: 1)) == [.lookLater])
+        for fetched: Int64 in 2...4 { #expect(machine.looked(RescueMovement(fetched: fetched)) == [.lookLater]) }
+        _ = machine.became(.well)
+        _ = machine.became(.needs(.stalled))
+        let (looks, actions) = Self.lookQuietly(&machine)
+        #expect(3 + looks == 12 && actions == [.ask])
+    }
+
+    /// Without this rule, each stop would have looks of its own, and a stall would last for a part
+    /// of its time only.
+    @Test func `a player that stops and goes on again and again has one look at a time`() {
+        var machine = RescueStateMachine()
+        #expect(machine.became(.needs(.stalled)) == [.lookLater])
+        for _ in 0..<10 {
+            #expect(machine.became(.well) == [])
+            #expect(machine.became(.needs(.stalled)) == [])
+        }
+        // The first look is one of an earlier stop, and may come too soon.
+        #expect(Self.lookQuietly(&machine).looks == 7)
+    }
+
     @Test func `an item that becomes ready while the original is asked is not replaced`() {
         var machine = RescueStateMachine()
         _ = machine.became(.needs(.opening))
@@ -98,9 +123,9 @@ import Testing
         var machine = RescueStateMachine()
         _ = machine.became(.needs(.opening))
         for _ in 0..<2 { _ = machine.looked(RescueMovement()) }
-        _ = machine.became(.well)
-        #expect(machine.became(.needs(.stalled)) == [.lookLater])
-        #expect(Self.lookQuietly(&machine).looks == 6)
+        // The look that is due counts for the first need only.
+        #expect(machine.became(.needs(.stalled)) == [])
+        #expect(Self.lookQuietly(&machine).looks == 7)
     }
 }
 
