@@ -98,14 +98,51 @@ import Testing
         #expect(world.world.cache.statistics.fetchedBytes == 600_000)
     }
 
-    @Test func `a bypass by rescues leaves everything to the cache while there is no network`() throws {
-        let world = try DoorWorld()
+    /// Reports what the test sets.
+    private final class Network: NetworkMonitor {
+        private let report = Locked<(@Sendable (NetworkConditions) -> Void)?>(nil)
+
+        func start(_ report: @escaping @Sendable (NetworkConditions) -> Void) { self.report.withLock { $0 = report } }
+        func stop() { report.withLock { $0 = nil } }
+
+        func isAway(_ isAway: Bool) {
+            var conditions = NetworkConditions()
+            conditions.isOffline = isAway
+            report.withLock { $0 }?(conditions)
+        }
+    }
+
+    @Test(arguments: [BypassCauses.rescues, .crashes, .app])
+    func `a bypass leaves everything to the cache while there is no network, unless the app wants it`(cause: BypassCauses) throws {
+        let network = Network()
+        var plan = World.Plan()
+        plan.configure = { $0.network.monitor = network }
+        let world = try DoorWorld(plan: plan)
         let cache = world.world.cache
-        cache.bypass.change("a test") { $0.insert(.rescues) }
+        cache.bypass.change("a test") { $0.insert(cause) }
         #expect(cache.isBypassed && world.asset().route == .original(.bypassed))
+        network.isAway(true)
+        #expect(world.asset().route == (cause == .app ? .original(.bypassed) : .cache))
+        network.isAway(false)
+        #expect(world.asset().route == .original(.bypassed))
         // The app ends any bypass of the cache by itself.
         cache.isBypassed = false
         #expect(!cache.isBypassed && world.asset().route == .cache)
+    }
+
+    @Test(arguments: [BypassCauses.rescues, .crashes, .rollout, .app])
+    func `a bypass leaves finished downloads to the cache, unless the app wants it`(cause: BypassCauses) throws {
+        let world = try DoorWorld()
+        let download = try world.download()
+        #expect(world.run { world.isDownloaded(download) })
+        let requests = world.requests.count
+        world.world.cache.bypass.change("a test") { $0.insert(cause) }
+        let asset = world.asset()
+        #expect(asset.route == (cause == .app ? .original(.bypassed) : .cache))
+        guard cause != .app else { return }
+        let all = world.load(asset, information: true, 0, toEnd: true)
+        #expect(world.runToEnd())
+        #expect(all.bytes.count == 1_000_000 && world.difference(all, at: 0) == nil && world.requests.count == requests)
     }
 
     @Test func `a cache whose store cannot be opened is bypassed, with its error, and leaves the files alone`() async throws {
