@@ -88,6 +88,21 @@ struct DeviceCheckPageTests {
         }
     }
 
+    @Test func `each publisher has a case`() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../Sources/SpoolAVFoundation/Observation/Publishers+Combine.swift")
+        let words = try String(contentsOf: file, encoding: .utf8).split { " :(\n".contains($0) }.map(String.init)
+        var type = "", publishers: Set<String> = []
+        for (word, next) in zip(words, words.dropFirst()) {
+            if word == "extension" { type = next }
+            let isPublisher = next.hasSuffix("Publisher") || next == "objectWillChange"
+            if ["var", "func"].contains(word), isPublisher { publishers.insert("\(type).\(next)") }
+        }
+        #expect(publishers.count == 8)
+        let titles = DeviceCase.all.map(\.title)
+        for name in publishers { #expect(titles.contains { $0.hasPrefix(name) }, "\(name) has no case") }
+    }
+
     @Test func `the list has at least fifty cases, each with an identifier of its own`() {
         #expect(DeviceCase.all.count >= 50)
         #expect(Set(DeviceCase.all.map(\.id)).count == DeviceCase.all.count)

@@ -154,7 +154,7 @@ extension DeviceCase {
         ("C1", "CachingAVURLAsset.progressPublisher"), ("C2", "PlaybackController.statePublisher"),
         ("C3", "PlaybackController.currentItemPublisher"), ("C4", "Downloads.updatePublisher"),
         ("C5", "Preload.progressPublisher"), ("C6", "CacheObservation.eventPublisher"),
-        ("C7", "CacheObservation.statisticsPublisher(every:)"),
+        ("C7", "CacheObservation.statisticsPublisher(every:)"), ("C8", "PlaybackController.objectWillChange"),
     ].map { id, name in
         DeviceCase(id, "\(name) gives a value", scope: .realPlayer("Linux has no Combine"), comparesPlain: false) { bench in
             #if canImport(Combine)
@@ -182,7 +182,11 @@ extension DeviceCase {
             let preload = try cache.preload(other, .bytes(100_000))
             return [preload, preload.progressPublisher.sink { _ in seen() }]
         case "C6": return [cache.observation.eventPublisher.sink { _ in seen() }, try cache.preload(other, .whole)]
-        default: return [cache.observation.statisticsPublisher(every: .milliseconds(100)).sink { _ in seen() }]
+        case "C7": return [cache.observation.statisticsPublisher(every: .milliseconds(100)).sink { _ in seen() }]
+        default:
+            let kept = play.controller?.objectWillChange.sink { _ in seen() }
+            play.player.pause()
+            return [kept as Any]
         }
     }
     #endif
