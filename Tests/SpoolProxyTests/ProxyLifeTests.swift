@@ -37,6 +37,42 @@ import Testing
         try world.proxy.start()
     }
 
+    @Test(.enabled(if: Socket.hasIPv6Loopback))
+    func `a proxy on localhost has one port at both addresses`() throws {
+        let world = try ProxyWorld(options: { $0.host = "localhost" })
+        defer { world.stop() }
+        #expect(world.proxy.hosts == ["localhost", "127.0.0.1"])
+        for host in ["127.0.0.1", "::1"] {
+            let address = try #require(SocketAddress(literal: host, port: world.port))
+            let error = #expect(throws: SystemError.self) { _ = try Socket.listening(on: address) }
+            #expect(error?.meansAddressInUse == true, "\(host)")
+        }
+    }
+
+    /// Players ask the second address of the name first. They would send the token to the other
+    /// program.
+    @Test(.enabled(if: Socket.hasIPv6Loopback))
+    func `a proxy is not named localhost while another program has the port at its second address`() throws {
+        let world = try ProxyWorld()
+        defer { world.stop() }
+        for _ in 0..<100 {
+            let other = try Socket.listening(on: #require(SocketAddress(literal: "::1", port: 0)))
+            let address = other.localAddress
+            var options = ProxyOptions()
+            options.host = "localhost"
+            options.port = try #require(address).port
+            let proxy = try ProxyServer(cache: world.cache, options: options)
+            // Somebody else may have the port at the first address.
+            do throws(CacheError) { try proxy.start() } catch { continue }
+            defer { proxy.stop() }
+            #expect(proxy.hosts == ["127.0.0.1"])
+            #expect(proxy.baseURL?.hasPrefix("http://127.0.0.1:\(options.port)/") == true)
+            withExtendedLifetime(other) {}
+            return
+        }
+        Issue.record("no port was free at 127.0.0.1")
+    }
+
     @Test func `each proxy of an app has a random token of its own, unless the app asks for none`() throws {
         let world = try ProxyWorld()
         defer { world.stop() }
