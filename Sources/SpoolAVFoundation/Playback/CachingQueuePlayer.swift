@@ -8,11 +8,12 @@ package import SpoolSystem
 /// further code.
 public final class CachingQueuePlayer: AVQueuePlayer {
     /// The controller of the player.
-    @MainActor public private(set) lazy var playback = connected(PlaybackController(player: self))
+    @MainActor public var playback: PlaybackController { controller }
+    @MainActor private lazy var controller = connected(PlaybackController(player: self))
     private nonisolated let queueReport = QueueReport()
 
     /// Observes the player on a simulated main queue.
-    @MainActor package func observe(on main: any Mailbox) { playback = connected(PlaybackController(player: self, main: main)) }
+    @MainActor package func observe(on main: any Mailbox) { controller = connected(PlaybackController(player: self, main: main)) }
 
     @MainActor private func connected(_ controller: PlaybackController) -> PlaybackController {
         queueReport.connect(to: controller.queueChange)
