@@ -1,3 +1,4 @@
+import Foundation
 import Spool
 import SpoolStore
 import SpoolTesting
@@ -131,6 +132,19 @@ struct CacheTests {
         var configuration = Configuration()
         configuration.limits.quotaBytes = 0
         let error = #expect(throws: CacheError.self) { try MediaCache(configuration: configuration, store: MemoryStore()) }
+        #expect(error?.code == .configuration)
+    }
+
+    @Test func `opening a cache asynchronously gives a cache, or the error of its initialiser`() async throws {
+        let place = FileManager.default.temporaryDirectory.appendingPathComponent("spool-app-" + UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: place) }
+        var configuration = Configuration()
+        configuration.storage.directory = place.path
+        let cache = try await MediaCache.open(configuration)
+        #expect(try await cache.totalSizeBytes() == 0)
+        await cache.close()
+        configuration.limits.quotaBytes = 0
+        let error = await #expect(throws: CacheError.self) { try await MediaCache.open(configuration) }
         #expect(error?.code == .configuration)
     }
 

@@ -22,24 +22,24 @@ import Testing
     // MARK: Sent to the original
 
     @Test(arguments: [
-        ("unknown length", OriginBehaviour.unknownLength(.chunked, .ignoresRange)),
-        ("content coding", .fields(["Content-Encoding": "gzip"], .correct)),
-        ("playlist", .fields(["Content-Type": "application/vnd.apple.mpegurl"], .correct)),
-        ("broken HTTP", .raw(Array("no HTTP at all\r\n\r\n".utf8))),
+        (AssetRoute.Reason.unknownLength, OriginBehaviour.unknownLength(.chunked, .ignoresRange)),
+        (.contentCoding("gzip"), .fields(["Content-Encoding": "gzip"], .correct)),
+        (.playlistWithoutEndpoint, .fields(["Content-Type": "application/vnd.apple.mpegurl"], .correct)),
+        (.fellBack(.originMalformed), .raw(Array("no HTTP at all\r\n\r\n".utf8))),
     ])
-    func `an unservable resource is redirected before any information, and the factory remembers it`(
-        name: String, behaviour: OriginBehaviour
+    func `an unservable resource is redirected before any information, and the next asset has the reason`(
+        reason: AssetRoute.Reason, behaviour: OriginBehaviour
     ) throws {
         let world = try DoorWorld()
         Self.follow(world, behaviour)
         let asset = world.factory.asset(for: world.url, headers: ["Authorization": "Bearer 1"])
         let probe = world.probe(asset)
         #expect(world.runToEnd())
-        #expect(probe.redirect?.url == world.url, "\(name)")
+        #expect(probe.redirect?.url == world.url)
         #expect(probe.redirect?.value(forHTTPHeaderField: "Authorization") == "Bearer 1")
-        #expect(probe.bytes.isEmpty && asset.lastError?.code == (name == "broken HTTP" ? .originMalformed : .fellBack))
+        #expect(probe.bytes.isEmpty && asset.lastError?.code == (reason == .fellBack(.originMalformed) ? .originMalformed : .fellBack))
         let next = world.asset()
-        #expect(next.url == world.url && next.route != .cache)
+        #expect(next.url == world.url && next.route == .original(reason))
         world.factory.forgetFallback(of: try #require(asset.key))
         #expect(world.asset().route == .cache)
         #expect(world.breaches == [])
