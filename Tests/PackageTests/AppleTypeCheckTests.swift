@@ -13,6 +13,15 @@ struct AppleTypeCheckTests {
         #expect(Set(PackageDirectory.sources.map(\.module)).subtracting(words).sorted() == [])
     }
 
+    /// No other check on Linux compiles them, so they would go out of date with the API.
+    @Test func `the type-check for Apple's systems covers every example that needs them`() throws {
+        let lines = try Self.text("Examples/Package.swift").split(separator: "\n")
+        let examples = lines.flatMap { $0.split(separator: "example(\"").dropFirst().compactMap { $0.split(separator: "\"").first } }
+        #expect(examples.count == 5)
+        let words = try Set(Self.text("scripts/typecheck-apple").split { !$0.isLetter && !$0.isNumber })
+        #expect(Set(examples).subtracting(words).sorted() == [])
+    }
+
     @Test func `the type-check for Apple's systems is a stage of the tests`() throws {
         #expect(try Self.text("scripts/test").contains("scripts/typecheck-apple"))
     }

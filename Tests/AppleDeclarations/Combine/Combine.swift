@@ -61,6 +61,13 @@ public protocol ObservableObject: AnyObject {
     where ObjectWillChangePublisher.Failure == Never
     var objectWillChange: ObjectWillChangePublisher { get }
 }
+extension ObservableObject where ObjectWillChangePublisher == ObservableObjectPublisher {
+    public var objectWillChange: ObservableObjectPublisher { fatalError("declaration") }
+}
+@propertyWrapper public struct Published<Value> {
+    public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+    public var wrappedValue: Value
+}
 public enum Publishers {
     public enum PrefetchStrategy { case keepFull, byRequest }
     public enum BufferingStrategy<Failure: Error> { case dropNewest, dropOldest, customError(() -> Failure) }

@@ -25,6 +25,7 @@ open class DispatchQueue: DispatchObject, @unchecked Sendable {
 }
 public struct DispatchTime: Comparable, Sendable {
     public static func now() -> DispatchTime { fatalError("declaration") }
+    public var uptimeNanoseconds: UInt64 { 0 }
     public static func < (a: DispatchTime, b: DispatchTime) -> Bool { fatalError("declaration") }
     public static func + (a: DispatchTime, b: Double) -> DispatchTime { fatalError("declaration") }
     public static func + (a: DispatchTime, b: DispatchTimeInterval) -> DispatchTime { fatalError("declaration") }

@@ -152,6 +152,19 @@ open class Bundle: NSObject, @unchecked Sendable {
     open class var main: Bundle { fatalError("declaration") }
     open var bundleIdentifier: String? { nil }
     open var infoDictionary: [String: Any]? { nil }
+    open func url(forResource name: String?, withExtension ext: String?) -> URL? { nil }
+}
+open class FileHandle: NSObject, @unchecked Sendable {
+    public convenience init(forReadingFrom url: URL) throws { self.init() }
+    public func seekToEnd() throws -> UInt64 { 0 }
+    public func seek(toOffset offset: UInt64) throws {}
+    public func read(upToCount count: Int) throws -> Data? { nil }
+}
+public struct CocoaError: Error {
+    public struct Code: Hashable, Sendable {
+        public static var fileReadCorruptFile: Code { Code() }
+    }
+    public init(_ code: Code) {}
 }
 /// The compiler calls it for `error as NSError`.
 public func _convertErrorToNSError(_ error: any Error) -> NSError { fatalError("declaration") }

@@ -189,6 +189,7 @@ extension Error {
 }
 
 extension StringProtocol {
+    public func write(to url: URL, atomically useAuxiliaryFile: Bool, encoding: String.Encoding) throws {}
     public func replacingOccurrences(of target: String, with replacement: String) -> String { "" }
     public var removingPercentEncoding: String? { nil }
 }

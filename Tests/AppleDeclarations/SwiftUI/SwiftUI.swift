@@ -1,4 +1,7 @@
-// The declarations of SwiftUI, and of the parts of Core Graphics that its calls need, which Spool uses.
+// The declarations of SwiftUI, and of the parts of Core Graphics that its calls need, which Spool and its examples use.
+@_exported import Combine
+@_exported import Foundation
+
 public struct CGFloat: Hashable, Sendable, ExpressibleByFloatLiteral, ExpressibleByIntegerLiteral, AdditiveArithmetic {
     public init(_ value: Double) {}
     public init(floatLiteral value: Double) {}
@@ -29,6 +32,12 @@ extension View where Body == Never {
 @resultBuilder public enum ViewBuilder {
     public static func buildBlock<Content: View>(_ content: Content) -> Content { content }
     public static func buildBlock<each Content: View>(_ content: repeat each Content) -> TupleView<(repeat each Content)> { TupleView() }
+    public static func buildIf<Content: View>(_ content: Content?) -> Content? { content }
+    public static func buildEither<Content: View>(first: Content) -> Changed { Changed() }
+    public static func buildEither<Content: View>(second: Content) -> Changed { Changed() }
+}
+extension Optional: View where Wrapped: View {
+    public typealias Body = Never
 }
 public struct TupleView<Content>: View {
     nonisolated init() {}
@@ -39,9 +48,17 @@ public struct Changed: View {
 extension View {
     public func accessibilityElement(children: AccessibilityChildBehavior = .ignore) -> some View { Changed() }
     public func accessibilityLabel(_ label: Text) -> some View { Changed() }
+    public func accessibilityLabel<S: StringProtocol>(_ label: S) -> some View { Changed() }
     public func accessibilityValue(_ value: Text) -> some View { Changed() }
     public func clipShape<S: Shape>(_ shape: S) -> some View { Changed() }
+    public func disabled(_ disabled: Bool) -> some View { Changed() }
     public func flipsForRightToLeftLayoutDirection(_ enabled: Bool) -> some View { Changed() }
+    public func fontWeight(_ weight: Font.Weight?) -> some View { Changed() }
+    public func foregroundStyle<S: ShapeStyle>(_ style: S) -> some View { Changed() }
+    public func frame(width: CGFloat? = nil, height: CGFloat? = nil) -> some View { Changed() }
+    public func onAppear(perform action: (() -> Void)? = nil) -> some View { Changed() }
+    public func onChange<V: Equatable>(of value: V, perform action: @escaping (_ newValue: V) -> Void) -> some View { Changed() }
+    public func padding() -> some View { Changed() }
     public func task<T: Equatable>(
         id value: T, priority: TaskPriority = .userInitiated,
         @_inheritActorContext _ action: sending @escaping @isolated(any) () async -> Void
@@ -52,6 +69,36 @@ public struct AccessibilityChildBehavior: Hashable, Sendable {
 }
 public struct Text: View, Sendable {
     nonisolated public init(verbatim content: String) {}
+    nonisolated public init<S: StringProtocol>(_ content: S) {}
+}
+public enum Font {
+    public struct Weight: Hashable, Sendable {
+        public static let bold = Weight()
+        public static let regular = Weight()
+    }
+}
+public struct Button: View {
+    public init<S: StringProtocol>(_ title: S, action: @escaping @MainActor () -> Void) {}
+}
+@available(tvOS, unavailable)
+public struct ShareLink: View {
+    public init<S: StringProtocol>(_ title: S, item: URL) {}
+}
+public struct Spacer: View {
+    public init() {}
+}
+public struct ProgressView: View {
+    public init<V: BinaryFloatingPoint>(value: V?, total: V = 1) {}
+}
+public struct List: View {
+    public init<Data: RandomAccessCollection, Row: View>(_ data: Data, @ViewBuilder rowContent: @escaping (Data.Element) -> Row)
+    where Data.Element: Identifiable {}
+}
+public struct VStack<Content: View>: View {
+    public init(spacing: CGFloat? = nil, @ViewBuilder content: () -> Content) {}
+}
+public struct HStack<Content: View>: View {
+    public init(spacing: CGFloat? = nil, @ViewBuilder content: () -> Content) {}
 }
 public struct ZStack<Content: View>: View {
     public init(@ViewBuilder content: () -> Content) {}
@@ -62,6 +109,27 @@ public struct ZStack<Content: View>: View {
         get { fatalError("declaration") }
         nonmutating set { _ = newValue }
     }
+}
+
+@MainActor @preconcurrency @propertyWrapper public struct ObservedObject<ObjectType: ObservableObject> {
+    public init(wrappedValue: ObjectType) { self.wrappedValue = wrappedValue }
+    public var wrappedValue: ObjectType
+}
+@MainActor @preconcurrency @propertyWrapper public struct StateObject<ObjectType: ObservableObject> {
+    nonisolated public init(wrappedValue: @autoclosure @escaping () -> ObjectType) {}
+    public var wrappedValue: ObjectType { fatalError("declaration") }
+}
+@MainActor @preconcurrency public protocol Scene {}
+public struct WindowGroup<Content: View>: Scene {
+    public init(@ViewBuilder content: () -> Content) {}
+}
+@MainActor @preconcurrency public protocol App {
+    associatedtype Body: Scene
+    var body: Body { get }
+    init()
+}
+extension App {
+    public static func main() {}
 }
 
 public struct Path: Sendable {
@@ -86,4 +154,5 @@ extension ShapeStyle where Self == TintShapeStyle {
 }
 extension ShapeStyle where Self == HierarchicalShapeStyle {
     public static var quaternary: HierarchicalShapeStyle { HierarchicalShapeStyle() }
+    public static var secondary: HierarchicalShapeStyle { HierarchicalShapeStyle() }
 }
