@@ -89,13 +89,19 @@ struct ChildProof: Equatable {
 
     private func covered(of plain: [UInt8]) -> ArraySlice<UInt8>? { length <= plain.count ? plain[..<length] : nil }
 
-    /// Whether a segment begins with a dot, also where the origin reads an escaped delimiter as
-    /// one. Each byte is a character here: in UTF-8, a mark that joins the next character would
-    /// hide a slash.
+    /// Whether a segment may be `.` or `..` for the origin, also where that reads an escaped
+    /// delimiter as one, or ends a segment at a delimiter or a blank. A name that begins with a dot
+    /// is none.
     private static func mayLeaveDirectory(_ path: ArraySlice<UInt8>) -> Bool {
+        // Each byte is a character here: in UTF-8, a mark that joins the next character would hide a
+        // slash.
         let characters = path.lazy.prefix { $0 != UInt8(ascii: "?") }.map { Character(Unicode.Scalar($0)) }
-        let path = "/" + String(characters)
-        return path.replacing("%2F", with: "/").replacing("%5C", with: "/").contains("/.")
+        let segments = String(characters).replacing("%2F", with: "/").replacing("%5C", with: "/").split(separator: "/")
+        return segments.contains { segment in
+            let name = segment.utf8.drop { $0 == UInt8(ascii: ".") }
+            guard let first = name.first, name.count < segment.utf8.count else { return segment.first == "." }
+            return !(first.isLetter || first.isDigit || first == UInt8(ascii: "_") || first == UInt8(ascii: "-"))
+        }
     }
 
     /// Returns the bytes of a URL in which the delimiters alone are escaped.

@@ -308,7 +308,7 @@ import Testing
         #expect(try world.get(below[2].hasPrefix("/") ? below[2] : directory + below[2]).text == "/a/b/%5C.ts")
         #expect(try world.get(isNamed ? directory.replacing("/a/b/", with: "/a/other.ts") : below[1]).text == "/a/other.ts")
         let outside = [
-            "../other.ts", "%2e%2e/other.ts", "x/..%2f..%2fother.ts", "x\\..\\..\\other.ts", ".%2e%5Cother.ts",
+            "../other.ts", "%2e%2e/other.ts", "x/..%2f..%2fother.ts", "x\\..\\..\\other.ts", ".%2e%5Cother.ts", "..%20/other.ts", ".../other.ts",
             // U+0600 joins the slash behind it to one character.
             "%D8%80/..;%D8%80/..;%D8%80/other.ts",
         ]
@@ -322,8 +322,10 @@ import Testing
             <SegmentTemplate media="https://cdn.example/v/$RepresentationID$/$Number$.m4s" duration="4"/><Representation id="hd"/>\
             </AdaptationSet></Period></MPD>
             """
+        let seven = DocumentOrigin.Document("seven", type: "video/mp4")
         let origin = DocumentOrigin([
-            "\(site)/m.mpd": .init(text, type: "application/dash+xml"), "https://cdn.example/v/hd/7.m4s": .init("seven", type: "video/mp4"),
+            "\(site)/m.mpd": .init(text, type: "application/dash+xml"), "https://cdn.example/v/hd/7.m4s": seven,
+            "https://cdn.example/v/.hd/..7.m4s": seven,
         ])
         let world = try ProxyWorld(transport: origin, options: { $0.fixedOrigin = site })
         defer { world.stop() }
@@ -331,6 +333,7 @@ import Testing
         let media = String(try #require(mpd.firstMatch(of: /media="([^"]*)"/)).1)
         let segment = media.replacing("$RepresentationID$", with: "hd").replacing("$Number$", with: "7")
         #expect(try world.get(segment).text == "seven")
+        #expect(try world.get(segment.replacing("hd/7", with: ".hd/..7")).text == "seven", "names that begin with a dot")
         #expect(try world.get(segment.replacing("/v/hd", with: "/w/hd")).status == 403)
     }
 
