@@ -64,7 +64,7 @@ package struct RedirectPolicy: Sendable {
             request.answersDigest = true
             return .follow(request)
         }
-        guard [301, 302, 303, 307, 308].contains(head.status), let location = head.fields[.location] else {
+        guard StatusRules.isRedirect(head.status), let location = head.fields[.location] else {
             var head = head
             if asked.count > 1 { head.url = request.url }
             // A browser that followed the redirect itself would find here the origin that it had

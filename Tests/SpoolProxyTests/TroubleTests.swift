@@ -62,6 +62,21 @@ import Testing
         #expect(try client.get(film.target).body == film.allBytes)
     }
 
+    /// Browsers and players show or play the body of a 300. Only a client that chooses goes on.
+    @Test(arguments: [
+        ("other.mp4", "http://media.example/a/other.mp4"), ("/other.mp4?x#t=5", "http://media.example/other.mp4?x#t=5"),
+        ("https://cdn.example/x.mp4", "https://cdn.example/x.mp4"), ("rtsp://cam.example/1", "rtsp://cam.example/1"), ("http://[/", nil),
+    ])
+    func `a choice of resources is passed on, and its Location leads to the origin`(location: String, expected: String?) throws {
+        let film = VirtualResource.film("a/film.mp4")
+        let world = try ProxyWorld([film], time: time) { _, _ in
+            .status(300, fields: ["Location": location], body: Array("choose".utf8))
+        }
+        defer { world.stop() }
+        let answer = try world.get(film.target)
+        #expect(answer.status == 300 && answer.text == "choose" && answer["Location"] == expected, "\(answer.head)")
+    }
+
     @Test func `the page of another status without a length is whole for a client that asks for later bytes`() throws {
         let film = VirtualResource.film()
         let world = try ProxyWorld([film], time: time) { _, _ in .without(["Content-Length"], .status(404, body: Array("go away".utf8))) }

@@ -14,6 +14,10 @@ package enum StatusRules {
     /// Whether a response with this status never has content (RFC 9110 §15.3.5, §15.4.5).
     package static func hasNoContent(_ status: Int) -> Bool { status == 204 || status == 304 }
 
+    /// Whether a response with this status and a `Location` sends its client there (RFC 9110 §15.4). A
+    /// 300 offers a choice to people, and browsers and players show or play its body.
+    package static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
+
     /// Whether a status is one that a response can end with. Smaller ones are interim.
     package static func isFinal(_ status: Int) -> Bool { (200...999).contains(status) }
 }

@@ -377,7 +377,8 @@ final class ResourceAnswer {
     /// 9110 §13.2.1, §14.2).
     private func answerOther(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
         // A 304, and a redirect that the proxy should have followed, describe the proxy's request.
-        let isOwn = representation.status == 304 || (representation.status / 100 == 3 && representation.fields.contains(.location))
+        let isOwn =
+            representation.status == 304 || (StatusRules.isRedirect(representation.status) && representation.fields.contains(.location))
         guard fieldRules.of(representation).isSite || !isOwn else {
             let head = ResponseHead(status: representation.status, fields: representation.fields)
             return fail(CacheError(OriginError.status(head), key: reader.key))
@@ -537,9 +538,17 @@ final class ResourceAnswer {
         var fields = fieldRules.content(
             of: representation, source, isCollapsed: coverage == .none && reader?.hasAsked == false, own: own, cookies: cookies,
             forwardStatus: isOther ? representation.status : nil)
+        if !fieldRules.isSite, let location = fields[.location] { fields[.location] = absolute(location, in: representation) }
         fields[.age] = String(representation.currentAge(now: now()))
         if isForProgram { fields[Representation.finalURLField] = representation.finalURL }
         return fields
+    }
+
+    /// Returns the URL that a `Location` names at the origin, or nil for a text that names none. At
+    /// this proxy, a relative one would lead elsewhere.
+    private func absolute(_ location: String, in representation: Representation) -> String? {
+        let base = representation.finalURL ?? representation.finalOrigin ?? url.text
+        do { return try URIReference(lenient: base).resolving(location: location).text } catch { return nil }
     }
 
     // MARK: Errors and the end
