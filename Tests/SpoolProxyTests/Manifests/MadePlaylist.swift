@@ -43,7 +43,7 @@ struct MadePlaylist {
     }
 
     /// The forms of URIs that are not for a proxy.
-    static let untouched = ["skd://key-42", "data:text/plain;base64,AAAA", "urn:uuid:1-2-3", "mailto:x@y.example"]
+    static let untouched = ["skd://key-42", "data:text/plain;base64,AAAA", "urn:uuid:1-2-3", "mailto:x@y.example", "http:cdn.example/s.ts"]
 
     /// Returns a playlist in which each line has a form of the generator's choice.
     static func random(_ generator: inout SeededRandomNumbers, isMultivariant: Bool) -> MadePlaylist {

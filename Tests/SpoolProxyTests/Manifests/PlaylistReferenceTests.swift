@@ -308,7 +308,8 @@ import Testing
         #expect(try world.get(below[2].hasPrefix("/") ? below[2] : directory + below[2]).text == "/a/b/%5C.ts")
         #expect(try world.get(isNamed ? directory.replacing("/a/b/", with: "/a/other.ts") : below[1]).text == "/a/other.ts")
         let outside = [
-            "../other.ts", "%2e%2e/other.ts", "x/..%2f..%2fother.ts", "x\\..\\..\\other.ts", ".%2e%5Cother.ts", "..%20/other.ts", ".../other.ts",
+            "../other.ts", "%2e%2e/other.ts", "x/..%2f..%2fother.ts", "x\\..\\..\\other.ts", ".%2e%5Cother.ts",
+            "..%20/other.ts", ".../other.ts",
             // U+0600 joins the slash behind it to one character.
             "%D8%80/..;%D8%80/..;%D8%80/other.ts",
         ]
