@@ -48,4 +48,21 @@ struct AppleTypeCheckTests {
         #expect(!manifest.contains("AppleDeclarations"))
         #expect(manifest.contains("let cryptography: [Target.Dependency] = [\"COpenSSL\"]"))
     }
+
+    /// Of two overloads, the compiler takes the one with fewer parameters, and leaves out the fields
+    /// and cookies that the other one sends. On Linux it sees only one of them.
+    @Test func `a type has one call of a name that takes a URL`() throws {
+        let pattern = /\b(?:extension|class|struct|protocol|enum) (\w+)|\bpublic (?:static )?func (\w+)\(\s*(\w+)(?: \w+)?: URL\b/
+        var calls: [String: [String]] = [:]
+        for file in PackageDirectory.sources {
+            var type = ""
+            for match in file.codeLines.joined(separator: "\n").matches(of: pattern) {
+                if let name = match.1 { type = String(name) }
+                if let name = match.2, let label = match.3 { calls["\(type).\(name)(\(label):)", default: []].append(file.path) }
+            }
+        }
+        #expect(calls.count > 10)
+        #expect(calls["MediaCache.preload(_:)"]?.count == 1)
+        #expect(calls.filter { $0.value.count > 1 } == [:])
+    }
 }
