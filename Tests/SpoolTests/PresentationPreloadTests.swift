@@ -3,6 +3,7 @@ import SpoolCore
 import SpoolDASH
 import SpoolManifests
 import SpoolSystem
+import SpoolTestSupport
 import SpoolTesting
 import Testing
 
@@ -227,6 +228,18 @@ import Testing
         await world.cache.close()
     }
 
+    @Test(arguments: [1, 2000]) func `a playlist that must not be stored is asked for once`(segments: Int) async throws {
+        let list = (1...segments).map { "#EXTINF:4,\nmid\($0).m4s\n" }.joined()
+        let body = Array("#EXTM3U\n#EXT-X-TARGETDURATION:4\n\(list)#EXT-X-ENDLIST\n".utf8)
+        let fields: HTTPFields = [
+            "Content-Type": "application/vnd.apple.mpegurl", "Cache-Control": "no-store", "Content-Length": "\(body.count)",
+        ]
+        let world = try world { $0 == "list.m3u8" ? .status(200, fields: fields, body: body) : nil }
+        try await world.cache.preload(Self.base + "list.m3u8", .seconds(4)).result()
+        #expect(world.origin.log.entries.map { String($0.request.url.dropFirst(Self.base.count)) } == ["list.m3u8", "mid1.m4s"])
+        await world.cache.close()
+    }
+
     @Test func `a download fails with the URL of a manifest or part that must not be stored`() async throws {
         for name in ["mid.m3u8", "mid3.m4s"] {
             let body = Self.texts[name].map { Array($0.text.utf8) } ?? [1, 2, 3]
@@ -249,6 +262,21 @@ import Testing
         await #expect { try await download("list.m3u8", in: world) } throws: {
             ($0 as? CacheError)?.message.contains("only 1000 of the 1200 bytes") == true
         }
+        await world.cache.close()
+    }
+
+    /// The announced bytes of the segments that run at once are together more than a number can hold.
+    @Test func `segments of the greatest length make an estimate within the bound`() async throws {
+        let bound = ByteRange.maximumOffset
+        let world = try world { name in
+            guard name.hasSuffix(".m4s") else { return nil }
+            let fields: HTTPFields = ["Content-Type": "video/mp4", "ETag": "\"1\"", "Content-Length": "\(bound - 1)"]
+            return .stall(afterBytes: 1000, .status(200, fields: fields, body: [UInt8](repeating: 7, count: 2000)))
+        }
+        let preload = try world.cache.preload(Self.base + "master.m3u8", .whole)
+        try await eventually("the segments began") { world.origin.log.entries.count { $0.request.url.hasSuffix(".m4s") } >= 4 }
+        try await eventually("their lengths are known") { preload.currentProgress?.totalBytes == bound }
+        preload.cancel()
         await world.cache.close()
     }
 

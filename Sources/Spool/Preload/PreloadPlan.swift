@@ -28,7 +28,7 @@ package struct PreloadPlan {
     private static let leadSeconds: Double = 4.5
 
     /// The first bytes that decide whether a resource is a manifest.
-    private static let headBytes = 8
+    private static let mostHeadBytes: Int64 = 8
     /// The most bytes of a resource that a common type makes a suspect.
     private static let possibleBytes = Int(Representation.maxVagueBytes)
 
@@ -36,10 +36,9 @@ package struct PreloadPlan {
     private enum Search {
         /// The resource is no manifest.
         case over
-        /// The first bytes are being read, and then at most this many.
-        case head([UInt8], limit: Int)
-        /// All bytes are being read.
-        case all([UInt8], limit: Int)
+        /// The first bytes that were read, and the most that are. `isWhole` is whether one read
+        /// takes all of them.
+        case bytes([UInt8], limit: Int, isWhole: Bool)
     }
 
     private let amount: PreloadAmount
@@ -64,8 +63,8 @@ package struct PreloadPlan {
     package init(_ amount: PreloadAmount, length: Int64?, suspicion: ManifestSuspicion = .none) {
         self.amount = amount.ofFile
         self.length = length
-        let limit = suspicion == .named ? ManifestLimits().maxBytes : Self.possibleBytes
-        if suspicion != .none, length ?? 0 <= Int64(limit) { search = .head([], limit: limit) } else { begin() }
+        let isNamed = suspicion == .named, limit = isNamed ? ManifestLimits().maxBytes : Self.possibleBytes
+        if suspicion != .none, length ?? 0 <= Int64(limit) { search = .bytes([], limit: limit, isWhole: isNamed) } else { begin() }
     }
 
     /// Creates the plan for a range of a resource.
@@ -111,23 +110,29 @@ package struct PreloadPlan {
     /// Returns the next step of the search for a manifest, or nil once the resource is known to be
     /// none.
     private mutating func searched() -> Step? {
-        switch search {
-        case .over: return nil
-        case .head(let bytes, let limit):
-            let end = min(Self.headBytes, Int(length ?? Int64(Self.headBytes)))
-            if bytes.count < end { return Self.reading(bytes.count, end) }
-            guard ManifestReader.mayBegin(bytes) else { break }
-            search = .all(bytes, limit: limit)
-            return searched()
-        case .all(let bytes, let limit):
-            guard bytes.count <= limit else { break }
-            if bytes.count < length ?? .max { return Self.reading(bytes.count, Int(length ?? Int64(limit + 1))) }
-            planned = ByteRangeSet(ByteRange(0, Int64(bytes.count)).map { [$0] } ?? [])
-            return .manifest(bytes)
+        guard case .bytes(let bytes, let limit, let isWhole) = search else { return nil }
+        guard !isMisled, bytes.count <= limit else {
+            begin()
+            return nil
         }
-        begin()
-        return nil
+        if bytes.count < length ?? .max {
+            // Two reads of a response that must not be stored are two requests. So a resource that
+            // has the type or the name of a manifest is read in one.
+            return Self.reading(bytes.count, isWhole || bytes.count >= headBytes ? Int(length ?? Int64(limit + 1)) : headBytes)
+        }
+        planned = ByteRangeSet(ByteRange(0, Int64(bytes.count)).map { [$0] } ?? [])
+        return .manifest(bytes)
     }
+
+    /// Whether the first bytes show that the resource is no manifest, so that the rest of the range
+    /// is not needed.
+    var isMisled: Bool {
+        guard case .bytes(let bytes, _, _) = search else { return false }
+        return bytes.count >= headBytes && !ManifestReader.mayBegin(bytes.prefix(headBytes))
+    }
+
+    /// The number of first bytes that decide whether the resource is a manifest.
+    private var headBytes: Int { Int(min(length ?? Self.mostHeadBytes, Self.mostHeadBytes)) }
 
     private static func reading(_ lower: Int, _ upper: Int) -> Step? {
         ByteRange(Int64(lower), Int64(upper)).map { .read($0, isExamined: true) }
@@ -170,13 +175,12 @@ package struct PreloadPlan {
     package mutating func received(_ bytes: [UInt8], at offset: Int64) {
         switch search {
         case .over: for index in planners.indices { planners[index].received(bytes, at: offset) }
-        case .head(let known, let limit): if offset == known.count { search = .head(known + bytes, limit: limit) }
-        case .all(let known, let limit):
+        case .bytes(let known, let limit, let isWhole):
             // The bytes are moved, so that a long manifest is not copied for each chunk.
             search = .over
             var all = known
             if offset == all.count { all += bytes }
-            search = .all(all, limit: limit)
+            search = .bytes(all, limit: limit, isWhole: isWhole)
         }
     }
 

@@ -242,6 +242,10 @@ final class ResourcePreload: Sendable {
         for _ in 0..<Self.chunksAtOnce {
             guard let reader = state.withLock({ !$0.isOver && !$0.isPaused && !$0.isConfirming ? $0.reader : nil }) else { return }
             guard state.withLock({ $0.plan != nil }) || describe(reader) else { return }
+            guard state.withLock({ $0.plan?.isMisled != true }) else {
+                moveOn(reader)
+                continue
+            }
             switch reader.next(max: Self.chunkBytes) {
             case .file(let file, let range): take(file, range, reader)
             case .memory(let memory):
@@ -349,9 +353,12 @@ final class ResourcePreload: Sendable {
 
     // MARK: Ending
 
+    /// The reason why the bytes are passed on without being stored, or nil.
+    private var passReason: NotStoredReason? { cache.engine.liveSession(of: key)?.liveStatus.passReason }
+
     /// The error of a resource that is not stored for want of room, or nil.
     private var missingRoom: CacheError? {
-        switch cache.engine.liveSession(of: key)?.liveStatus.passReason {
+        switch passReason {
         case .quotaReached?: CacheError(.noRoom, "\(url) was not preloaded: \(NotStoredReason.quotaReached)", key: key)
         case .diskReserved?: CacheError(.noRoom, "\(url) was not preloaded: \(NotStoredReason.diskReserved)", key: key)
         default: nil
@@ -370,9 +377,11 @@ final class ResourcePreload: Sendable {
         // The index has the bytes of another process later.
         if cache.configuration.network.tierStores() || planned.subtracting(stored).isEmpty { return finish() }
         if let reason = missingRoom { return end(.failure(reason)) }
-        guard looks < Self.maximumLooks else {
-            let reason = cache.engine.liveSession(of: key)?.liveStatus.passReason.map { ": \($0)" } ?? ""
-            return end(.failure(CacheError(.notStored, "\(url) was fetched, and is not stored\(reason)", key: key)))
+        let reason = passReason
+        // No byte is on its way to the disk if the response forbids it from the beginning.
+        guard looks < Self.maximumLooks, reason != .noStore || !stored.isEmpty else {
+            let words = reason.map { ": \($0)" } ?? ""
+            return end(.failure(CacheError(.notStored, "\(url) was fetched, and is not stored\(words)", key: key)))
         }
         _ = cache.environment.time.after(interval, on: mailbox) { [weak self] in self?.confirm() }
     }
