@@ -380,8 +380,11 @@ final class ResourcePreload: Sendable {
         let reason = passReason
         // No byte is on its way to the disk if the response forbids it from the beginning.
         guard looks < Self.maximumLooks, reason != .noStore || !stored.isEmpty else {
-            let words = reason.map { ": \($0)" } ?? ""
-            return end(.failure(CacheError(.notStored, "\(url) was fetched, and is not stored\(words)", key: key)))
+            guard let reason else {
+                // A removal came between the last byte and the disk. A download begins again.
+                return end(.failure(CacheError(.removed, "\(url) was removed before it was stored", key: key)))
+            }
+            return end(.failure(CacheError(.notStored, "\(url) was fetched, and is not stored: \(reason)", key: key)))
         }
         _ = cache.environment.time.after(interval, on: mailbox) { [weak self] in self?.confirm() }
     }
