@@ -1,5 +1,4 @@
 public import SpoolCore
-import SpoolStore
 import SpoolSystem
 
 /// Reads one resource through the cache, for any consumer of bytes: a decoder, the data source of a

@@ -1,6 +1,4 @@
 public import SpoolCore
-import SpoolStore
-import SpoolSystem
 
 // Export of a stored resource as a file.
 

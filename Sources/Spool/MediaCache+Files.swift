@@ -1,5 +1,4 @@
 public import SpoolCore
-import SpoolStore
 
 // Complete resources as files in the store.
 

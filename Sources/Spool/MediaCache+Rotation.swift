@@ -1,6 +1,5 @@
 public import SpoolCore
 public import SpoolStore
-import SpoolSystem
 
 // Another key for a store, or its first one.
 

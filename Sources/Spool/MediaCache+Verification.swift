@@ -1,6 +1,4 @@
 public import SpoolCore
-import SpoolStore
-import SpoolSystem
 
 // Verification on request: every stored byte is read and compared with its check.
 

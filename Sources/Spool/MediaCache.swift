@@ -1,5 +1,4 @@
 public import SpoolCore
-import SpoolOrigin
 package import SpoolStore
 import SpoolSystem
 

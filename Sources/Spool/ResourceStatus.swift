@@ -1,6 +1,5 @@
 public import SpoolCore
 package import SpoolStore
-import SpoolSystem
 
 /// The metadata and the stored bytes of one resource, at one moment.
 public struct ResourceStatus: Hashable, Sendable, CustomStringConvertible {

@@ -1,6 +1,5 @@
 import SpoolCore
 import SpoolLibc
-import SpoolSystem
 
 /// The command line: finds the command, passes it its arguments, and turns the result into an exit
 /// code.

@@ -1,7 +1,6 @@
 package import Spool
 import SpoolCore
 package import SpoolProxy
-import SpoolServer
 import SpoolSystem
 
 /// The status page, the reports and the commands of a program that runs a proxy.

@@ -1,6 +1,5 @@
 public import Spool
 public import SpoolCore
-import SpoolOrigin
 import SpoolServer
 import SpoolSystem
 

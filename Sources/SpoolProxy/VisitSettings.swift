@@ -1,4 +1,3 @@
-import Spool
 package import SpoolCore
 
 /// The settings of one player, for every resource that it gets through the proxy.

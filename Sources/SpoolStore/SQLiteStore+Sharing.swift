@@ -1,4 +1,3 @@
-import SpoolCore
 import SpoolSystem
 
 // Sharing a store between processes: one process writes, others read. A process can become the

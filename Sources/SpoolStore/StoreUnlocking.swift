@@ -1,4 +1,3 @@
-import SpoolCore
 import SpoolSystem
 
 /// The steps from a given key to a readable index: derives the keys, compares them, and encrypts a

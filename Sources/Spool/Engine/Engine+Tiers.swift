@@ -1,5 +1,4 @@
 import SpoolCore
-import SpoolStore
 
 // The engine as its tiers see it.
 extension Engine: TierHost {

@@ -1,6 +1,5 @@
 import SpoolCore
 import SpoolOrigin
-import SpoolStore
 import SpoolSystem
 
 // The network policy, and players: a fetch that they refuse pauses until it is permitted.

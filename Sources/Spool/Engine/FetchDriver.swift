@@ -1,6 +1,5 @@
 import SpoolCore
 import SpoolOrigin
-import SpoolStore
 import SpoolSystem
 
 /// The requests of one session: what the limiter and the transport call, and what they are asked.

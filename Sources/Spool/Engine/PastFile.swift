@@ -1,4 +1,3 @@
-import SpoolCore
 import SpoolStore
 
 /// The file of a past version.

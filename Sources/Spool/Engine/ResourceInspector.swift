@@ -1,6 +1,5 @@
 import SpoolCore
 import SpoolStore
-import SpoolSystem
 
 /// Reads every stored byte of a resource and compares it with its check.
 ///

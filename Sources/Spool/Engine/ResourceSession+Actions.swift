@@ -1,6 +1,4 @@
 import SpoolCore
-import SpoolOrigin
-import SpoolStore
 import SpoolSystem
 
 // The actions of the state machine. Each one changes the state of the session under the lock. The

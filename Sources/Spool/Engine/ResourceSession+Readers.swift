@@ -1,6 +1,5 @@
 import SpoolCore
 import SpoolOrigin
-import SpoolStore
 import SpoolSystem
 
 // New readers of a session, and its status.

@@ -1,5 +1,4 @@
 import SpoolCore
-import SpoolOrigin
 import SpoolStore
 import SpoolSystem
 

@@ -1,7 +1,6 @@
 public import SpoolCore
 import SpoolManifests
 import SpoolOrigin
-import SpoolStore
 import SpoolSystem
 
 /// Fetches the beginning of a resource or of an HLS or DASH presentation before a player asks for

@@ -1,4 +1,3 @@
-import SpoolCore
 import SpoolManifests
 
 /// A stored manifest that was read.

@@ -1,5 +1,4 @@
 import Spool
-import SpoolCore
 import SpoolJSON
 
 /// A change of one entry of the list of downloads.

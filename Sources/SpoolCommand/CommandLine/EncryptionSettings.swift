@@ -1,4 +1,3 @@
-import SpoolCore
 import SpoolStore
 import SpoolSystem
 

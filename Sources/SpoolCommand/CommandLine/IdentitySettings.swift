@@ -1,4 +1,3 @@
-import Spool
 import SpoolCore
 
 /// The flag for hosts with unreliable validators, which sets how versions are distinguished

@@ -1,4 +1,3 @@
-import Spool
 import SpoolCore
 import SpoolOrigin
 import SpoolProxy

@@ -1,4 +1,3 @@
-import Spool
 import SpoolSystem
 
 /// The limits that a store keeps from one command to the next, as given to `spool serve` or `spool

@@ -1,4 +1,3 @@
-import Spool
 import SpoolAdoption
 import SpoolCore
 import SpoolJSON

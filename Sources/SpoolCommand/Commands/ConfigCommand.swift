@@ -1,5 +1,4 @@
 import Spool
-import SpoolCore
 import SpoolJSON
 
 /// `spool config`: prints each setting with its source.

@@ -2,7 +2,6 @@ import Spool
 import SpoolCore
 import SpoolDashboard
 import SpoolProxy
-import SpoolSystem
 
 /// `spool demo`: the proxy, an origin with generated music, and a page that shows the stored bytes.
 struct DemoCommand: Command {

@@ -3,7 +3,6 @@ import SpoolCore
 import SpoolDashboard
 import SpoolJSON
 import SpoolManifests
-import SpoolSystem
 
 /// `spool download`: shows and changes the list of downloads of a store.
 struct DownloadCommand: Command {

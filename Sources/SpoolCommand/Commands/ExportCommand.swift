@@ -1,7 +1,6 @@
 import Spool
 import SpoolCore
 import SpoolJSON
-import SpoolSystem
 
 /// `spool export`: writes a stored resource to a file.
 struct ExportCommand: StoreCommand {

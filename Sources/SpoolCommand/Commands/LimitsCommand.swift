@@ -1,5 +1,4 @@
 import Spool
-import SpoolCore
 import SpoolJSON
 import SpoolSystem
 

@@ -1,5 +1,3 @@
-import Spool
-import SpoolCore
 import SpoolJSON
 
 /// `spool login`: prints a link that logs a browser in to the status page of the running server.

@@ -2,7 +2,6 @@ import Spool
 import SpoolCore
 import SpoolJSON
 import SpoolManifests
-import SpoolSystem
 
 /// `spool preload`: fetches the beginnings of resources into the store.
 struct PreloadCommand: Command {

@@ -1,5 +1,3 @@
-import SpoolCore
-
 /// A piece of music as a WAV file whose bytes are a pure function of their offset. No byte is
 /// stored, and any range can be generated at once.
 struct DemoFile: Sendable {

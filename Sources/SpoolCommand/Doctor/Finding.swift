@@ -1,4 +1,3 @@
-import SpoolCore
 import SpoolJSON
 
 /// A result of `spool doctor`.

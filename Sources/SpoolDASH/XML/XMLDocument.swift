@@ -1,5 +1,3 @@
-import SpoolManifests
-
 /// An XML document as spans of its bytes, so that a change of one span keeps every other byte.
 ///
 /// Nothing is expanded: references to declared entities are not understood, and a document type

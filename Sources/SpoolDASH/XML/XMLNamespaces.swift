@@ -1,5 +1,4 @@
 import SpoolCore
-import SpoolManifests
 
 /// The bounds of an XML document that is read.
 package struct XMLLimits: Hashable, Sendable {

@@ -1,5 +1,4 @@
 import Spool
-import SpoolSystem
 
 /// The parts of a running server that its commands read and change.
 struct Control: Sendable {

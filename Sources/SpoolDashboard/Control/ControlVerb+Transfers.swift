@@ -2,7 +2,6 @@ import Spool
 import SpoolAdoption
 import SpoolCore
 import SpoolJSON
-import SpoolSystem
 
 // The commands that take time, and those on the jobs that they begin.
 

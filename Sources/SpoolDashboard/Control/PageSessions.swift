@@ -1,6 +1,5 @@
 import SpoolCore
 import SpoolProxy
-import SpoolSystem
 
 /// The logins of the status page: pending links, and sessions of browsers.
 ///

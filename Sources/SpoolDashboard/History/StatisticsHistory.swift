@@ -1,5 +1,4 @@
 package import Spool
-import SpoolCore
 
 /// The counts of a cache by day, as its store keeps them.
 ///

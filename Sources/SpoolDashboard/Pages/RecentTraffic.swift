@@ -1,6 +1,5 @@
 import Spool
 import SpoolProxy
-import SpoolSystem
 
 /// The traffic of the last hour in equal steps, the oldest first.
 package struct RecentTraffic: Sendable {

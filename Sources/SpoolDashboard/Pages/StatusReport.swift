@@ -1,7 +1,6 @@
 package import Spool
 import SpoolCore
 package import SpoolJSON
-import SpoolSystem
 
 /// The form of a cache's report for programs: JSON at `/_spool/api/status`.
 enum StatusReport {

@@ -1,5 +1,3 @@
-import SpoolCore
-
 /// The header of a track's fragment (`tfhd`, ISO/IEC 14496-12 §8.8.7).
 struct FragmentHeader {
     let track: Int

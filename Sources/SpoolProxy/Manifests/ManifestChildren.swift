@@ -1,5 +1,3 @@
-import SpoolCore
-
 /// The URLs that one manifest names, as hashes.
 ///
 /// The set is a table with open addressing. The hashes are uniform already, so their lowest bits

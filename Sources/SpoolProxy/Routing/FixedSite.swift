@@ -1,5 +1,4 @@
 package import SpoolCore
-import SpoolOrigin
 package import SpoolServer
 package import SpoolSystem
 

@@ -2,7 +2,6 @@ import Spool
 import SpoolCore
 import SpoolManifests
 import SpoolServer
-import SpoolSystem
 
 /// Routes each request to the proxy's own pages, the fixed origin or the cache, or refuses it.
 /// Belongs to one of the proxy's loops.

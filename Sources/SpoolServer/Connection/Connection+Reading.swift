@@ -1,4 +1,3 @@
-import SpoolCore
 import SpoolSystem
 
 extension Connection {

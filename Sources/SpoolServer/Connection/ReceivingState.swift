@@ -1,5 +1,3 @@
-import SpoolCore
-
 /// The state of the requests that a connection receives.
 struct ReceivingState {
     /// The part of a request that the next bytes belong to.

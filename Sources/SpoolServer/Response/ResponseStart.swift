@@ -1,4 +1,3 @@
-import SpoolCore
 import SpoolSystem
 
 /// The first bytes of a response with a source: the head, alone or with the beginning of the body.

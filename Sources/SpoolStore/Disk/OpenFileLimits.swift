@@ -1,5 +1,3 @@
-import SpoolCore
-
 /// The number of descriptors that a store uses for its data files. Descriptors that a response is
 /// being sent from come in addition.
 package struct OpenFileLimits: Sendable {

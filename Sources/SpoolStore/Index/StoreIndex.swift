@@ -1,5 +1,4 @@
 import SpoolCore
-import SpoolSystem
 
 /// The SQLite side of a store: the stored resources, their versions, their pieces and the state of
 /// durability.

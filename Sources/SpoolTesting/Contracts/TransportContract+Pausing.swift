@@ -1,4 +1,3 @@
-internal import SpoolCore
 internal import SpoolOrigin
 
 // Cases of back-pressure: bytes that a receiver did not take wait, and nothing else does.

@@ -1,5 +1,4 @@
 import SpoolLibc
-import SpoolSystem
 
 /// The files and directories of a ``MemoryDisk``, as programs see them and as the disk has them
 /// durably.

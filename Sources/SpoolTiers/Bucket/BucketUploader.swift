@@ -1,6 +1,5 @@
 import Spool
 import SpoolCore
-import SpoolOrigin
 import SpoolSystem
 
 /// Uploads finished resources to a bucket, one at a time and in the background.

@@ -1,7 +1,6 @@
 import Spool
 import SpoolCore
 import SpoolJSON
-import SpoolProxy
 import SpoolServer
 import SpoolSystem
 

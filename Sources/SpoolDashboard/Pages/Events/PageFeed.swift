@@ -1,5 +1,3 @@
-import SpoolCore
-
 /// The state that all open pages show, and which page has to receive it: a state machine without a
 /// clock and without I/O.
 ///
