@@ -52,12 +52,6 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
     /// The bytes of a reference in the document.
     func span(at index: Int) -> Range<Int> { Int(entries[index].lower)..<Int(entries[index].upper) }
 
-    /// The memory that the references take besides the document, in bytes, about.
-    package var heldBytes: Int {
-        entries.count * MemoryLayout<Entry>.stride + forms.count * MemoryLayout<Form>.stride
-            + texts.reduce(0) { $0 + $1.utf8.count + MemoryLayout<String>.stride }
-    }
-
     /// Adds a reference.
     package mutating func append(_ reference: ManifestReference) {
         texts.append(reference.text)

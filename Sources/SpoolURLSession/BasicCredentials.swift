@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 /// The credentials in a URL, `https://user:password@host/`, as a field for HTTP's Basic scheme (RFC
 /// 7617).
@@ -7,9 +7,7 @@ internal import Foundation
 /// is the answer.
 package enum BasicCredentials {
     /// Returns the value of `Authorization` for a URL, or nil for one without credentials.
-    package static func field(for url: String) -> String? { URL(string: url).flatMap(field) }
-
-    static func field(for url: URL) -> String? {
+    package static func field(for url: URL) -> String? {
         guard let user = url.user, !user.isEmpty || url.password != nil else { return nil }
         // Foundation returns both percent-decoded on some systems, and as they are on others.
         let parts = [user, url.password ?? ""].map { $0.removingPercentEncoding ?? $0 }

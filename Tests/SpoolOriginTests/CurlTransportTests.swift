@@ -520,14 +520,6 @@ struct CurlTransportTests {
         #expect(world.start().waitForEnd() == .complete)
     }
 
-    @Test func `the transport's mailbox runs jobs in order`() throws {
-        let world = try World()
-        let order = Awaited<[Int]>([])
-        for index in 0..<10 { world.transport.mailbox.post { order.change { $0.append(index) } } }
-        #expect(order.wait { $0.count == 10 })
-        #expect(order.value == Array(0..<10))
-    }
-
     /// The call comes from a callback on the transport's own thread, which must not wait for
     /// itself.
     @Test func `a transport can be closed from inside a callback`() throws {

@@ -61,9 +61,6 @@ package struct DownloadList {
         inOrder.filter { group == nil || $0.download.group == group }.map(\.download.key)
     }
 
-    /// The keys of the downloads that run.
-    package var running: [ResourceKey] { inOrder.filter { $0.download.state == .running }.map(\.download.key) }
-
     /// The time of the next attempt after a failure, or nil.
     package var nextRetry: MonotonicInstant? {
         guard isStarted else { return nil }

@@ -45,12 +45,6 @@ package struct RangeHeader: Hashable, Sendable {
         specs = [.bounded(first: range.lowerBound, last: range.upperBound - 1)]
     }
 
-    /// Creates the request for all bytes from `first` on, which is not negative.
-    package init(from first: Int64) {
-        precondition(first >= 0, "a range begins at 0 or later, not at \(first)")
-        specs = [.from(first: first)]
-    }
-
     /// The field value to send.
     package var fieldValue: String {
         "bytes=" + specs.map(\.text).joined(separator: ", ")

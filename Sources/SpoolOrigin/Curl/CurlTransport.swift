@@ -46,9 +46,6 @@ package final class CurlTransport: Transport {
     /// The bytes of all transfers that are over, by the kernel's count over HTTP/1.1.
     package var receivedBytes: Int64? { loop.receivedBytes }
 
-    /// The loop of the transport as a mailbox. Jobs that are posted after `close` are dropped.
-    package var mailbox: any Mailbox { loop }
-
     /// Starts a request. The receiver is called on the loop.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         let transfer = CurlTransfer(request: request, receiver: receiver, loop: loop)

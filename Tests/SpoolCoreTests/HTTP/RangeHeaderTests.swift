@@ -102,7 +102,7 @@ import Testing
 
     @Test func `a request for one range survives a round trip`() {
         #expect(RangeHeader(ByteRange(lower: 0, upper: 500)).fieldValue == "bytes=0-499")
-        #expect(RangeHeader(from: 9500).fieldValue == "bytes=9500-")
+        #expect(RangeHeader("bytes=9500-")?.fieldValue == "bytes=9500-")
         #expect(RangeHeader(ByteRange(lower: 0, upper: .max)).fieldValue == "bytes=0-9223372036854775806")
     }
 
