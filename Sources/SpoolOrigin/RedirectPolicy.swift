@@ -16,7 +16,7 @@ package struct RedirectPolicy: Sendable {
     }
 
     /// The most redirects of one request, as in browsers. Media origins use one or two.
-    package static let defaultMaxHops = 20
+    package static let maxHops = 20
 
     /// Returns whether a field may go to any origin. Every other field was meant for the first
     /// origin, because credentials have many names.
@@ -25,7 +25,6 @@ package struct RedirectPolicy: Sendable {
         return name.hasPrefix("if-") || RequestFields.mayCrossOrigins(name) || ["cache-control", "pragma", "range", "via"].contains(name)
     }
 
-    private let maxHops: Int
     private let privateNames: PrivateNames
     /// Returns further fields for requests to a URL, whichever origin redirects there.
     private let fieldsForURL: (@Sendable (String) -> HTTPFields)?
@@ -41,13 +40,11 @@ package struct RedirectPolicy: Sendable {
 
     /// Creates the policy for one request.
     package init(
-        _ request: OriginRequest, maxHops: Int = Self.defaultMaxHops, privateNames: PrivateNames = .allowed,
-        fieldsForURL: (@Sendable (String) -> HTTPFields)? = nil
+        _ request: OriginRequest, privateNames: PrivateNames = .allowed, fieldsForURL: (@Sendable (String) -> HTTPFields)? = nil
     ) {
         self.privateNames = privateNames
         self.fieldsForURL = fieldsForURL
         self.request = request
-        self.maxHops = maxHops
         givenCookie = request.fields[.cookie]
         asked = [Asked(url: Self.withoutFragment(request.url), cookie: request.fields[.cookie])]
     }
@@ -99,7 +96,7 @@ package struct RedirectPolicy: Sendable {
         if cookies.wereSet { fields[.cookie] = cookies.field(for: url, besides: givenCookie) }
         let asking = Asked(url: url.text, cookie: fields[.cookie])
         guard !asked.contains(asking) else { throw .redirect("the origin points in a circle") }
-        guard asked.count <= maxHops else { throw .redirect("more than \(maxHops) redirects") }
+        guard asked.count <= Self.maxHops else { throw .redirect("more than \(Self.maxHops) redirects") }
         asked.append(asking)
         // A copy keeps every member that has no reason to change: patience, bounds and urgency.
         var next = request

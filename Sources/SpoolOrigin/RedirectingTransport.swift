@@ -9,7 +9,6 @@ package import SpoolCore
 package final class RedirectingTransport: TransportLayer {
     /// The transport that sends the requests.
     package let base: any Transport
-    private let maxHops: Int
     private let privateNames: PrivateNames
     private let fieldsForURL: (@Sendable (String) -> HTTPFields)?
 
@@ -17,24 +16,21 @@ package final class RedirectingTransport: TransportLayer {
     ///
     /// - Parameters:
     ///   - base: The transport that sends the requests.
-    ///   - maxHops: The most redirects of one request.
     ///   - privateNames: Whether a public origin may redirect into a private network.
     ///   - fieldsForURL: Returns the fields for a request to another origin, which belong to that
     ///     origin.
     package init(
-        _ base: any Transport, maxHops: Int = RedirectPolicy.defaultMaxHops, privateNames: PrivateNames = .allowed,
-        fieldsForURL: (@Sendable (String) -> HTTPFields)? = nil
+        _ base: any Transport, privateNames: PrivateNames = .allowed, fieldsForURL: (@Sendable (String) -> HTTPFields)? = nil
     ) {
         self.privateNames = privateNames
         self.fieldsForURL = fieldsForURL
         self.base = base
-        self.maxHops = maxHops
     }
 
     /// Starts a request and follows its redirects, if it is a GET and allows that.
     package func start(_ request: OriginRequest, receiver: any TransferReceiver) -> any Transfer {
         guard request.followsRedirects, request.method == "GET" else { return base.start(request, receiver: receiver) }
-        let policy = RedirectPolicy(request, maxHops: maxHops, privateNames: privateNames, fieldsForURL: fieldsForURL)
+        let policy = RedirectPolicy(request, privateNames: privateNames, fieldsForURL: fieldsForURL)
         let transfer = AttemptedTransfer(Redirection(policy: policy, base: base), receiver: receiver)
         transfer.begin { [base] in base.start(request, receiver: $0) }
         return transfer

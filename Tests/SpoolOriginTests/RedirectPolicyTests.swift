@@ -137,7 +137,7 @@ struct RedirectPolicyTests {
 
     @Test func `twenty redirects are followed, and the next is rejected`() {
         var policy = RedirectPolicy(OriginRequest(url: "http://a.example/0", fields: [:]))
-        for hop in 1...RedirectPolicy.defaultMaxHops {
+        for hop in 1...RedirectPolicy.maxHops {
             #expect(policy.headReceived(moved("/\(hop)")) == .follow(OriginRequest(url: "http://a.example/\(hop)", fields: [:])))
         }
         #expect(isRefused(policy.headReceived(moved("/last"))))
