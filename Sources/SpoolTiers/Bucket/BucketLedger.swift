@@ -4,14 +4,14 @@ package import SpoolCore
 /// entry goes first. A forgotten fact costs a request or a later upload, and nothing else.
 package struct BucketLedger: Sendable {
     /// Versions that the origin sent to requests without credentials: their strong tags.
-    private var open = RecentTable<String>(limit: Self.limit)
+    private var open = RecentTable<ResourceKey, String>(limit: Self.limit)
     /// Versions that the bucket has: their strong tags.
-    private var stored = RecentTable<String>(limit: Self.limit)
+    private var stored = RecentTable<ResourceKey, String>(limit: Self.limit)
     /// Resources without an object, and the time until which this counts.
-    private var missing = RecentTable<MonotonicInstant>(limit: Self.limit)
+    private var missing = RecentTable<ResourceKey, MonotonicInstant>(limit: Self.limit)
     /// Resources whose object is damaged. The next upload replaces it.
-    private var damaged = RecentTable<Bool>(limit: Self.limit)
-    private var manifests = RecentTable<BucketManifest>(limit: Self.manifestLimit)
+    private var damaged = RecentTable<ResourceKey, Bool>(limit: Self.limit)
+    private var manifests = RecentTable<ResourceKey, BucketManifest>(limit: Self.manifestLimit)
 
     /// The most entries of a table.
     private static let limit = 4096
@@ -84,40 +84,5 @@ package struct BucketLedger: Sendable {
         missing[key] = nil
         damaged[key] = nil
         if manifests[key]?.tag != tag { manifests[key] = nil }
-    }
-}
-
-/// A table that drops its oldest entries.
-private struct RecentTable<Value: Sendable>: Sendable {
-    private let limit: Int
-    private var values: [ResourceKey: (value: Value, number: UInt64)] = [:]
-    private var order: [(key: ResourceKey, number: UInt64)] = []
-    private var made: UInt64 = 0
-
-    init(limit: Int) { self.limit = limit }
-
-    subscript(key: ResourceKey) -> Value? {
-        get { values[key]?.value }
-        set {
-            guard let newValue else {
-                values[key] = nil
-                return
-            }
-            if let number = values[key]?.number {
-                values[key] = (newValue, number)
-                return
-            }
-            made += 1
-            values[key] = (newValue, made)
-            order.append((key, made))
-            // Entries of removed keys stay in the order until here, so it has at most twice as
-            // many.
-            if order.count > 2 * limit { order.removeAll { values[$0.key]?.number != $0.number } }
-            while values.count > limit, !order.isEmpty { drop(order.removeFirst()) }
-        }
-    }
-
-    private mutating func drop(_ entry: (key: ResourceKey, number: UInt64)) {
-        if values[entry.key]?.number == entry.number { values[entry.key] = nil }
     }
 }
