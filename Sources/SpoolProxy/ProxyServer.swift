@@ -175,9 +175,7 @@ public final class ProxyServer: LoopbackEndpoint {
         // Without a token, each path has a meaning already.
         let visits = options.token == nil || site != nil ? nil : ProxyVisits()
         let handlers = loops.indices.map { index -> any Handler in
-            let router = ProxyRouter(
-                cache: cache, rules: rules, pages: pages, prefix: prefix, sites: sites, loops: guards, site: site,
-                manifests: manifests, strangers: strangers, wallNow: serverOptions.wallNow)
+            let router = ProxyRouter(manifests, pages: pages, sites: sites, loops: guards, site: site, strangers: strangers)
             return visits.map { VisitRouter(main: router, mainPrefix: prefix, visits: $0, loop: index) } ?? router
         }
         let others = zip(loops, handlers).dropFirst().map { (loop: $0, handler: $1) }
@@ -198,9 +196,7 @@ public final class ProxyServer: LoopbackEndpoint {
         visits.begin(
             token,
             (0..<loopCount).map { _ in
-                ProxyRouter(
-                    cache: cache, rules: rules, pages: nil, prefix: prefix, sites: sites, loops: guards, site: nil,
-                    manifests: manifests, strangers: strangers, visit: settings, wallNow: { time.wallNow })
+                ProxyRouter(manifests, pages: nil, sites: sites, loops: guards, site: nil, strangers: strangers, visit: settings)
             })
         return ProxyVisit(token: token, visits: visits) { self.url(for: $0, token: token, host: $1) }
     }

@@ -52,28 +52,21 @@ struct ManifestAddress {
     /// Creates the URLs of one manifest.
     ///
     /// - Parameters:
-    ///   - prefix: The beginning of every path at this proxy.
-    ///   - isPathForm: Whether the client has the manifest by its path form, so that relative
+    ///   - cause: The manifest, and the way by which the client has it. In path form, relative
     ///     references lead through the proxy by themselves.
+    ///   - prefix: The beginning of every path at this proxy.
     ///   - isAbsolute: Whether the URLs name the proxy. Players take a path from the root in a plain
     ///     list for that of a file.
-    ///   - home: The origin of the manifest, whose resources get the client's credentials, or nil
-    ///     when the manifest itself is one of another origin.
-    ///   - place: Scheme, host and port by which the client reaches the proxy.
-    ///   - url: The URL of the manifest.
     ///   - mayLead: Returns whether the manifest may lead this proxy to an origin.
     ///   - proof: Returns the proof for the beginning of URLs of another origin than the fixed one.
     init(
-        rules: ProxyTargetRules, prefix: String, isPathForm: Bool, isAbsolute: Bool, home: URIReference.Origin?, place: String,
-        url: String,
+        of cause: ManifestMemo.Cause, rules: ProxyTargetRules, prefix: String, isAbsolute: Bool,
         mayLead: @escaping (URIReference.Origin) -> Bool, proof: @escaping ChildProof.Digest
     ) {
         self.rules = rules
         self.prefix = prefix
-        (self.isPathForm, self.isAbsolute) = (isPathForm, isAbsolute)
-        self.home = home
-        self.place = place
-        self.url = url
+        self.isAbsolute = isAbsolute
+        (isPathForm, home, place, url) = (cause.isPathForm, cause.home, cause.place, cause.url)
         let bytes = Array(url.utf8)
         base = bytes.withUnsafeBytes { Array($0[$0.split.directory]) }
         self.mayLead = mayLead

@@ -405,9 +405,8 @@ final class ManifestDoor: Sendable {
     ) throws(ParseError) -> ManifestMemo.Entry {
         let origin = Self.parsed(cause.url)?.origin
         var address = ManifestAddress(
-            rules: rules, prefix: prefix, isPathForm: cause.isPathForm,
-            isAbsolute: contents.kind == .hlsMedia && !HLSPlaylist.mentions("#EXT-X-", bytes), home: cause.home, place: cause.place,
-            url: cause.url, mayLead: { [self] in mayLead(cause.key, from: origin, to: $0) }, proof: proof)
+            of: cause, rules: rules, prefix: prefix, isAbsolute: contents.kind == .hlsMedia && !HLSPlaylist.mentions("#EXT-X-", bytes),
+            mayLead: { [self] in mayLead(cause.key, from: origin, to: $0) }, proof: proof)
         var contents = contents
         var usesItsAddress = contents.kind.isHLS ? contents.usesItsAddress : contents.base == .address
         if !cause.isPathForm, case .insertable(let offsets, let prefix) = contents.base {

@@ -21,23 +21,20 @@ final class ProxyRouter: Handler {
     /// The settings of the player that this router serves, or nil for all players.
     private let visit: VisitSettings?
 
+    /// Creates a router for the cache, the rules and the clock of its manifests.
     init(
-        cache: MediaCache, rules: ProxyTargetRules, pages: (any OwnPages)?, prefix: String, sites: SitePolicy, loops: LoopGuard,
-        site: FixedSite?, manifests: ManifestDoor, strangers: Strangers, visit: VisitSettings? = nil,
-        wallNow: @escaping @Sendable () -> Timestamp
+        _ manifests: ManifestDoor, pages: (any OwnPages)?, sites: SitePolicy, loops: LoopGuard, site: FixedSite?, strangers: Strangers,
+        visit: VisitSettings? = nil
     ) {
         self.visit = visit
         self.strangers = strangers
-        self.cache = cache
-        self.rules = rules
         self.pages = pages
-        self.prefix = prefix
         self.sites = sites
         self.loops = loops
         self.site = site
         fieldRules = ResourceFields(site: site)
-        self.wallNow = wallNow
         self.manifests = manifests
+        (cache, rules, prefix, wallNow) = (manifests.cache, manifests.rules, manifests.prefix, manifests.wallNow)
     }
 
     /// Whether the proxy stands in for a site, and the resource is of another one, which a manifest
@@ -71,6 +68,35 @@ final class ProxyRouter: Handler {
         return target
     }
 
+    /// Returns the meaning of a path for a client that is no stranger.
+    private func resolve(_ path: String, authority: String?, on exchange: Exchange) -> TargetMemo.Meaning {
+        let isFromNetwork = exchange.isFromNetwork
+        var target = read(path: path, authority: authority, isFromNetwork: isFromNetwork)
+        var isChild = false
+        if case .own(let path) = target, path.hasPrefix(ProxiedPath.childPrefix) {
+            isChild = true
+            target = rules.foreign(
+                path.dropFirst(ProxiedPath.childPrefix.count), isFromNetwork: isFromNetwork, proof: manifests.proof)
+        }
+        var isForProgram = false
+        if case .own(let path) = target, let place = rules.program(path, isFromNetwork: isFromNetwork) {
+            (target, isForProgram) = (place, true)
+        }
+        guard case .resource(let url, let chosen) = target else { return .init(target: target) }
+        if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
+        let named = chosen.map(ResourceKey.init(normalized:)) ?? visit?.key(url.text)
+        let key = cache.readingKey(for: url, chosen: named)
+        let isForeign = isChild || isForProgram || isForeign(url)
+        // A manifest is never a plain hit.
+        if ManifestSuspicion(contentType: nil, url: url.text) == .named {
+            return .init(target: target, key: key, isForeign: isForeign, isForProgram: isForProgram)
+        }
+        let hits = HitAnswer(
+            cache: cache, key: key, url: url, policy: cache.configuration.policy(for: url, policy(for: url)),
+            fields: fields(for: url, isForProgram: isForProgram), manifests: manifests)
+        return .init(target: target, key: key, isForeign: isForeign, isForProgram: isForProgram, hits: hits)
+    }
+
     func respond(to request: RequestHead, on exchange: Exchange) {
         let isStranger = strangers.sent(request)
         if request.method == "POST", !isStranger, case .own(let path) = rules.read(path: request.path, host: request.authority) {
@@ -82,40 +108,16 @@ final class ProxyRouter: Handler {
             return exchange.respond(.error(405, "this cache answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
         }
         let path = request.path, authority = request.authority
-        let isFromNetwork = exchange.isFromNetwork
         // The key of a stranger's URL may be another one, so it has no part in the memo.
-        let known = memo.meaning(of: path, authority: authority, isFromNetwork: isFromNetwork) {
-            var target = read(path: path, authority: authority, isFromNetwork: isFromNetwork)
-            var isChild = false
-            if case .own(let path) = target, path.hasPrefix(ProxiedPath.childPrefix) {
-                isChild = true
-                target = rules.foreign(
-                    path.dropFirst(ProxiedPath.childPrefix.count), isFromNetwork: isFromNetwork, proof: manifests.proof)
-            }
-            var isForProgram = false
-            if case .own(let path) = target, let place = rules.program(path, isFromNetwork: isFromNetwork) {
-                (target, isForProgram) = (place, true)
-            }
-            guard case .resource(let url, let chosen) = target else { return .init(target: target) }
-            if loops.isOwn(url, exchange) { return .init(target: .refused(.init(status: 508, explanation: "this URL is the proxy's own"))) }
-            let named = chosen.map(ResourceKey.init(normalized:)) ?? visit?.key(url.text)
-            let key = cache.readingKey(for: url, chosen: named)
-            let isForeign = isChild || isForProgram || isForeign(url)
-            // A manifest is never a plain hit.
-            if ManifestSuspicion(contentType: nil, url: url.text) == .named {
-                return .init(target: target, key: key, isForeign: isForeign, isForProgram: isForProgram)
-            }
-            let hits = HitAnswer(
-                cache: cache, key: key, url: url, policy: cache.configuration.policy(for: url, policy(for: url)),
-                fields: fields(for: url, isForProgram: isForProgram), manifests: manifests)
-            return .init(target: target, key: key, isForeign: isForeign, isForProgram: isForProgram, hits: hits)
+        let known = memo.meaning(of: path, authority: authority, isFromNetwork: exchange.isFromNetwork) {
+            resolve(path, authority: authority, on: exchange)
         }
         let meaning = isStranger ? stranger(known) : known
         if case .refused(let refusal) = meaning.target {
             return refuse(refusal.status, advice(request, exchange) ?? refusal.explanation, exchange)
         }
         let siteRefusal = sites.refusal(of: request)
-        if let siteRefusal, isFromNetwork || isStranger || site != nil || !meaning.isResource || !SitePolicy.isOfPlayer(request) {
+        if let siteRefusal, exchange.isFromNetwork || isStranger || site != nil || !meaning.isResource || !SitePolicy.isOfPlayer(request) {
             return refuse(403, siteRefusal, exchange)
         }
         if loops.hasPassed(request) {
@@ -123,43 +125,12 @@ final class ProxyRouter: Handler {
         }
         switch meaning.target {
         case .resource(let url, _) where isTunnelled && !meaning.isForProgram && !isForeign(url):
-            if let site {
-                var fields = site.fieldsForOrigin(request, from: exchange.clientAddress)
-                // The bound of the client on the servers behind each other (RFC 9110 §7.6.2).
-                if request.method == "OPTIONS", let left = request["Max-Forwards"].flatMap({ Int64($0) }) {
-                    guard left > 0 else { return exchange.respond(Response(200, fields: ["Allow": "GET, HEAD, OPTIONS"])) }
-                    fields["Max-Forwards"] = String(left - 1)
-                }
-                OriginTunnel(exchange, url: url, fields, rules: fieldRules, cache: cache).begin()
-            }
+            if let site { forward(request, to: url, of: site, exchange) }
         case .resource where request.method != "GET" && request.method != "HEAD":
             exchange.respond(
                 .error(405, "resources of other sites answer GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
         case .resource(let url, _):
-            if redirectsToOrigin(meaning.key) {
-                // A program asks the origin itself after a refusal.
-                guard !meaning.isForProgram else { return exchange.respond(.error(503, "the cache is bypassed")) }
-                return exchange.respond(Response(307, fields: [.location: url.text]))
-            }
-            var fieldRules = fields(for: url, isForProgram: meaning.isForProgram)
-            fieldRules.grantsNothing = siteRefusal != nil
-            if let refusal = fieldRules.refusal(of: request) {
-                return refuse(403, refusal, exchange, fields: fieldRules.error([:]))
-            }
-            if let hits = meaning.hits, hits.respond(to: request, on: exchange) { return }
-            let client = client(of: exchange, for: url, isForeign: meaning.isForeign, isStranger: isStranger)
-            var settings = visit ?? loops.visit(of: request, to: url)
-            if meaning.isForProgram { settings = (settings ?? VisitSettings()).withManifestsAsTheyAre }
-            let otherBody = RequestFields.askingForOtherBody(request.fields)
-            if !otherBody.lines.isEmpty, let client, settings == nil, !fieldRules.wantsDocument(request), !cache.networkPolicy.isOffline {
-                var fields = client.selection.fields.fields.replacing(with: otherBody)
-                fields[.origin] = page(of: request)
-                return OriginTunnel(exchange, url: url, fields, rules: fieldRules, cache: cache).begin()
-            }
-            ResourceAnswer(
-                exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy(for: url), manifests: manifests,
-                client: client, page: page(of: request), fields: fieldRules, visit: settings, now: wallNow
-            ).begin()
+            answer(request, url, meaning, isStranger: isStranger, grantsNothing: siteRefusal != nil, exchange)
         case .own where request.method != "GET" && request.method != "HEAD":
             exchange.respond(.error(405, "this page answers GET and HEAD, not \(request.method)", fields: ["Allow": "GET, HEAD"]))
         case .own(let path):
@@ -171,6 +142,47 @@ final class ProxyRouter: Handler {
         case .refused(let refusal):
             refuse(refusal.status, refusal.explanation, exchange)
         }
+    }
+
+    /// Passes a request of the site on to its origin.
+    private func forward(_ request: RequestHead, to url: MediaURL, of site: FixedSite, _ exchange: Exchange) {
+        var fields = site.fieldsForOrigin(request, from: exchange.clientAddress)
+        // The bound of the client on the servers behind each other (RFC 9110 §7.6.2).
+        if request.method == "OPTIONS", let left = request["Max-Forwards"].flatMap({ Int64($0) }) {
+            guard left > 0 else { return exchange.respond(Response(200, fields: ["Allow": "GET, HEAD, OPTIONS"])) }
+            fields["Max-Forwards"] = String(left - 1)
+        }
+        OriginTunnel(exchange, url: url, fields, rules: fieldRules, cache: cache).begin()
+    }
+
+    /// Answers a request for a resource, by stored bytes or by the cache.
+    private func answer(
+        _ request: RequestHead, _ url: MediaURL, _ meaning: TargetMemo.Meaning, isStranger: Bool, grantsNothing: Bool, _ exchange: Exchange
+    ) {
+        if redirectsToOrigin(meaning.key) {
+            // A program asks the origin itself after a refusal.
+            guard !meaning.isForProgram else { return exchange.respond(.error(503, "the cache is bypassed")) }
+            return exchange.respond(Response(307, fields: [.location: url.text]))
+        }
+        var fieldRules = fields(for: url, isForProgram: meaning.isForProgram)
+        fieldRules.grantsNothing = grantsNothing
+        if let refusal = fieldRules.refusal(of: request) {
+            return refuse(403, refusal, exchange, fields: fieldRules.error([:]))
+        }
+        if let hits = meaning.hits, hits.respond(to: request, on: exchange) { return }
+        let client = client(of: exchange, for: url, isForeign: meaning.isForeign, isStranger: isStranger)
+        var settings = visit ?? loops.visit(of: request, to: url)
+        if meaning.isForProgram { settings = (settings ?? VisitSettings()).withManifestsAsTheyAre }
+        let otherBody = RequestFields.askingForOtherBody(request.fields)
+        if !otherBody.lines.isEmpty, let client, settings == nil, !fieldRules.wantsDocument(request), !cache.networkPolicy.isOffline {
+            var fields = client.selection.fields.fields.replacing(with: otherBody)
+            fields[.origin] = page(of: request)
+            return OriginTunnel(exchange, url: url, fields, rules: fieldRules, cache: cache).begin()
+        }
+        ResourceAnswer(
+            exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy(for: url), manifests: manifests,
+            client: client, page: page(of: request), fields: fieldRules, visit: settings, now: wallNow
+        ).begin()
     }
 }
 
