@@ -19,6 +19,9 @@ package final class Broadcast<Value: Equatable & Sendable>: Sendable {
         self.onInterest = onInterest
     }
 
+    /// The current value.
+    package var value: Value { state.withLock { $0.value } }
+
     /// Sets the value and passes it to the followers, unless it is unchanged.
     package func send(_ value: Value) {
         let followers = state.withLock { state -> [@Sendable (Value) -> Void] in
