@@ -5,6 +5,8 @@ package struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     private let limit: Int
     private var values: [Key: (value: Value, number: UInt64)] = [:]
     private var order: [(key: Key, number: UInt64)] = []
+    /// The place in the order from which on entries may be in the table.
+    private var first = 0
     private var made: UInt64 = 0
 
     /// Creates an empty table with this bound.
@@ -25,14 +27,17 @@ package struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
             made += 1
             values[key] = (newValue, made)
             order.append((key, made))
+            while values.count > limit {
+                if isIn(order[first]) { values[order[first].key] = nil }
+                first += 1
+            }
             // Entries of removed keys stay in the order until here, so it has at most twice as
             // many.
-            if order.count > 2 * limit { order.removeAll { values[$0.key]?.number != $0.number } }
-            while values.count > limit, !order.isEmpty { drop(order.removeFirst()) }
+            guard order.count > 2 * limit else { return }
+            order = order.filter(isIn)
+            first = 0
         }
     }
 
-    private mutating func drop(_ entry: (key: Key, number: UInt64)) {
-        if values[entry.key]?.number == entry.number { values[entry.key] = nil }
-    }
+    private func isIn(_ entry: (key: Key, number: UInt64)) -> Bool { values[entry.key]?.number == entry.number }
 }
