@@ -62,7 +62,7 @@ import Testing
             options.host = "localhost"
             options.port = try #require(address).port
             let proxy = try ProxyServer(cache: world.cache, options: options)
-            // Somebody else may have the port at the first address.
+            // Another program may have the port at the first address.
             do throws(CacheError) { try proxy.start() } catch { continue }
             defer { proxy.stop() }
             #expect(proxy.hosts == ["127.0.0.1"])
