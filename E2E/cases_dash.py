@@ -22,9 +22,11 @@ def path_of(t, name):
 
 
 def plays(name, player):
-    @case(f"{player} plays the DASH stream {name} as it does without the proxy, and again while the origin is away", PLAYERS[player][0])
+    program, output = PLAYERS[player]
+
+    @case(f"{player} plays the DASH stream {name} as it does without the proxy, and again while the origin is away", program)
     def _(t):
-        expect_same_output(t, path_of(t, name), player)
+        expect_same_output(t, path_of(t, name), output)
 
 
 for _player in PLAYERS:
