@@ -108,7 +108,7 @@ private struct DifferentialRun {
     /// And a range of the whole answers a range that the origin ignores, or the reverse (RFC 9110
     /// §14.2).
     private func difference(_ wanted: Set<Int>, _ answer: ProxyClient.Answer, _ fields: HTTPFields, _ method: String) throws -> String? {
-        let differs = "status \(answer.status) in place of \(wanted)"
+        let differs = "status \(answer.status) in place of \(wanted), \(answer.text.prefix(200))"
         guard (200...299).contains(answer.status) else {
             guard wanted.contains(answer.status) else { return differs }
             let isOriginsPage = [304, 416].contains(answer.status) || method == "HEAD" || answer.body == RandomOrigin.page

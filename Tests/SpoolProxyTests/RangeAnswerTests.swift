@@ -176,4 +176,22 @@ import Testing
             #expect(answer.status == 206 && answer["Content-Range"] == sent && isWhole && answer.body == bytes, "\(answer.head)")
         }
     }
+
+    /// Players ask for the bytes from 0 on, also of a playlist. Nothing ties the part to a second one.
+    @Test(arguments: ["list.m3u8", "list"])
+    func `a playlist that comes as a part without its length is asked for as a whole`(name: String) throws {
+        let text = Array("#EXTM3U\n#EXTINF:4,\n/1.ts\n#EXT-X-ENDLIST\n".utf8)
+        let list = VirtualResource.film(name)
+        let world = try ProxyWorld([list]) { request, _ in
+            var fields: HTTPFields = ["Content-Type": "text/plain"]
+            guard request.fields[.range] != nil else { return .status(200, fields: fields, body: text) }
+            fields["Content-Range"] = "bytes 0-\(text.count - 1)/*"
+            return .status(206, fields: fields, body: text)
+        }
+        defer { world.stop() }
+        for _ in 0..<2 {
+            let answer = try world.get(list.target, ["Range": "bytes=0-"])
+            #expect(answer.status < 300 && answer.text.contains("\n/http/media.example/1.ts\n"), "\(answer.text)")
+        }
+    }
 }

@@ -50,15 +50,15 @@ enum ReaderView {
 
     /// Whether a reader that moves to `[start, end)` stays with its present source.
     static func goesOn(_ reader: ReaderState, at start: Int64, end: Int64?, _ session: SessionState) -> Bool {
-        let body = session.body(of: reader)
-        if reader.source == .version { return start == reader.position && (end == reader.end || end == body?.servedPart?.upperBound) }
+        let body = session.body(of: reader), stays = start == reader.position && end == reader.end
+        if reader.source == .version { return stays || (start == reader.position && end == body?.servedPart?.upperBound) }
         // A whole response of another kind may be over already: an empty one ends with its head.
         if body?.isPage == true { return start == reader.position }
         // A reader that has committed to a strong validator gets no bytes of another body.
         if reader.isApart, case .told(_, nil) = reader.commitment { return true }
         if reader.isApart, body?.stored.contains(start) == true { return true }
         guard reader.isApart, let fetch = session.fetches.first(where: { reader.draws(from: $0) && $0.serves(start) }) else { return false }
-        guard let end = end ?? body?.representation.length else { return fetch.upper == nil }
+        guard let end = end ?? body?.representation.length else { return stays || fetch.upper == nil }
         return (fetch.upper ?? .max) >= end
     }
 

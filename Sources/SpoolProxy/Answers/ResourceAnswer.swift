@@ -270,7 +270,7 @@ final class ResourceAnswer {
     private func readAgain(_ reader: SessionReader) {
         reader.leave()
         manifest?.adjust(&options)
-        readsWhole = true
+        (readsWhole, options.asksWhole) = (true, true)
         // Other requests replaced the version each time. None of them ends a response of its own.
         if manifest?.isLastRead == true, let route, !route.isApart, !onlyStored {
             return found(.success(.apart(key: route.apart, unasked: nil)))
@@ -324,10 +324,7 @@ final class ResourceAnswer {
         guard let length = representation.length, !reader.readsPage else {
             if !reader.readsPage, honoursRange, range?.isBeyondBound == true { return answerUnsatisfiable(length: nil) }
             // The response is a part, and the client needs the whole.
-            if reader.servedPart != nil, !readsWhole {
-                options.asksWhole = true
-                return readAgain(reader)
-            }
+            if reader.servedPart != nil, !readsWhole { return readAgain(reader) }
             return answerWhole(reader, generation, representation)
         }
         switch honoursRange ? range?.resolve(length: length) ?? .whole : .whole {
