@@ -78,6 +78,22 @@ import Testing
         probe.withdraw(reader)
     }
 
+    /// The response is a part without its length, in the memory of a relay.
+    @Test(arguments: without) func `a reader that stays where it is keeps a response that has ended`(fields: HTTPFields) {
+        let probe = SessionProbe()
+        let reader = probe.join(0, rules: UseRules(mode: .doNotStore))
+        probe.openEmpty()
+        _ = probe.prepare(reader)
+        let fetch = probe.startedIDs[0]
+        probe.partial(fetch, 0, 3000, total: nil, fields: fields)
+        probe.body(fetch, 3000)
+        probe.finish(fetch)
+        probe.forgetActions()
+        probe.move(reader, to: 0)
+        #expect(probe.read(reader) == 3000)
+        #expect(probe.starts == [])
+    }
+
     @Test(arguments: without) func `the bytes of one response serve a reader that needs no more`(fields: HTTPFields) {
         let probe = cutOff(fields)
         let reader = probe.join(0, 30_000)
