@@ -123,6 +123,9 @@ class Chromium(Browser):
 
     def open(self, url):
         result = self.call("Page.navigate", url=url)
+        if result.get("errorText") == "net::ERR_ABORTED" and not result.get("isDownload"):
+            # Chromium gives up a few visits to the URL that the tab shows, also without the proxy.
+            result = self.call("Page.navigate", url=url)
         if result.get("errorText"):
             return "download" if result.get("isDownload") else result["errorText"]
         deadline = time.monotonic() + STEP_SECONDS
