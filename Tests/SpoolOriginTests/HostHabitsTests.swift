@@ -44,7 +44,7 @@ struct HostHabitsTests {
                 var request = OriginRequest(url: "https://media.example/a", fields: ["Range": "bytes=0-"])
                 request.clientRange = .part(lower: 0, upper: 1024)
                 let transfer = transport.start(request, receiver: WordReceiver())
-                base.answer(base.count - 1, status)
+                base.answer(base.count - 1, status, status == 206 ? ["Content-Range": "bytes 0-1023/4096"] : [:])
                 base.end(base.count - 1, .complete)
                 transfer.cancel()
             }
