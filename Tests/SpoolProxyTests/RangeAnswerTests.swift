@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolOrigin
 import SpoolTesting
 import Testing
 
