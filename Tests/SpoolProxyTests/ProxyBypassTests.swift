@@ -20,6 +20,20 @@ import Testing
         #expect(world.origin.log.entries.count == 1)
     }
 
+    @Test func `a connection that repeats its request is sent to the origin as well`() throws {
+        let world = try ProxyWorld([Self.film])
+        defer { world.stop() }
+        #expect(try world.get(Self.film.target).body == Self.film.allBytes)
+        try world.wait(for: Self.film.url) { $0.isComplete && $0.fetches == 0 }
+        let client = try world.connect()
+        for first in [10, 20] {
+            let answer = try client.get(Self.film.target, ["Range": "bytes=\(first)-\(first + 9)"])
+            #expect(answer.body == Self.film.bytes(first..<first + 10))
+        }
+        world.cache.bypass.app(sets: true)
+        #expect(try client.get(Self.film.target, ["Range": "bytes=30-39"]).status == 307)
+    }
+
     @Test func `a client stays where its own request would not be the cache's, and where the proxy stands in for a site`() throws {
         let setups: [(configuration: (inout Configuration) -> Void, options: (inout ProxyOptions) -> Void, target: String)] = [
             ({ $0.network.requestFields = ["Authorization": "Bearer 1"] }, { _ in }, Self.film.target),

@@ -293,6 +293,17 @@ struct BodyTests {
         server.stop()
     }
 
+    @Test func `a body without a length ends with a reset when the server stops within it`() throws {
+        let source = PushSource()
+        let server = try serve { _ in Response(200, body: .source(source, length: nil)) }
+        let client = try server.connect()
+        client.send("GET / HTTP/1.0\r\n\r\n")
+        server.wait { server.server.counters.requests == 1 }
+        source.push([1, 2, 3])
+        server.stop()
+        #expect(throws: Client.Failure.self) { try client.rest() }
+    }
+
     // MARK: Waiting
 
     @Test func `a waiting source is woken from other threads, once or more often`() throws {

@@ -68,6 +68,24 @@ struct HTTPServerTests {
         server.stop()
     }
 
+    @Test func `requests that come in many pieces get no more turns than their bound`() throws {
+        let turns = Locked<[UInt64: Int]>([:])
+        let server = try TestServer { $0.requestsPerTurn = 1 } answer: { request, exchange in
+            turns.withLock { $0[exchange.loop.turnCount, default: 0] += 1 }
+            echo(request, exchange)
+        }
+        let client = try server.connect(), request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+        client.send(String(repeating: request, count: 400))
+        for _ in 0..<100 {
+            client.send(request)
+            server.onLoop {}
+        }
+        for _ in 0..<500 { _ = try client.answer() }
+        // One by the event, and one by the turn that goes on.
+        #expect(turns.withLock { $0.values.max() } ?? 0 <= 2)
+        server.stop()
+    }
+
     @Test func `pipelined requests are answered in order when the handler answers late`() throws {
         let server = try TestServer { request, exchange in
             exchange.loop.post { exchange.loop.post { echo(request, exchange) } }
@@ -327,6 +345,21 @@ struct HTTPServerTests {
         let answer = try client.answer()
         #expect(answer.text == "GET /")
         #expect(answer.fields["connection"] == "close")
+        stopped.wait()
+        server.stop()
+    }
+
+    @Test func `stopping ends a kept connection with the answer that was under way`() throws {
+        let source = PushSource()
+        let server = try TestServer { _, exchange in exchange.respond(Response(200, body: .source(source, length: 6))) }
+        let client = try server.connect()
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        server.wait { server.server.counters.requests == 1 }
+        source.push([1, 2, 3])
+        let stopped = Gate()
+        server.onLoop { server.server.stop(grace: .seconds(3_600)) { stopped.open() } }
+        source.push([4, 5, 6], then: .end)
+        #expect(try client.answer().body == [1, 2, 3, 4, 5, 6])
         stopped.wait()
         server.stop()
     }

@@ -28,6 +28,10 @@ struct RequestParserTests {
             "POST /a HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
             "POST /a http11 close Host=a|Expect=100-continue|Content-Length=5"
         ),
+        (
+            "POST /a HTTP/1.0\r\nConnection: keep-alive\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nGET /",
+            "POST /a http10 keep Connection=keep-alive|Expect=100-continue|Content-Length=5"
+        ),
     ])
     func `a good request is parsed, however it is cut`(text: String, expected: String) {
         #expect(verify(text) == Parsed(requests: [expected]))

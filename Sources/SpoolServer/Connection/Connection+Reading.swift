@@ -133,6 +133,7 @@ extension Connection {
     private func settle() {
         countInput()
         guard phase == .reading else { return }
+        if server.isStopping, receiving.isIdle { return close() }
         guard receiving.input.isEmpty || server.heldInputBytes <= server.maximumHeldInputBytes else {
             return refuse(RequestRefusal(503, "too many requests wait for their ends; try again in a few seconds"))
         }
@@ -152,7 +153,10 @@ extension Connection {
     /// Continues on a later turn of the loop, because complete requests are left and other
     /// connections get their turn first.
     private func continueLater() {
+        guard !receiving.isContinuing else { return }
+        receiving.isContinuing = true
         loop.post {
+            self.receiving.isContinuing = false
             guard self.phase == .reading else { return }
             self.consumeInput()
         }

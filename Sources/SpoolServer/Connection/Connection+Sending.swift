@@ -32,10 +32,18 @@ extension Connection {
     /// Sends the head of an interim response.
     func sendInterim(_ status: Int, fields: HTTPFields) {
         guard phase == .handling, let size = server.writeInterim(status, fields) else { return }
-        // All earlier responses were sent, so the socket has room for a small head. A short send
-        // therefore means that the client is gone.
-        if case .count(size) = socket.send(server.headBuffer.bytes) { return }
-        clientLeft()
+        if !sendOptional(server.headBuffer.bytes, size) { clientLeft() }
+    }
+
+    /// Sends an interim response, or leaves it out while earlier responses fill the socket.
+    ///
+    /// - Returns: False when the client is gone: all earlier responses were sent, so there is room for
+    ///   all of it or for none.
+    func sendOptional(_ bytes: UnsafeRawBufferPointer, _ size: Int) -> Bool {
+        switch socket.send(bytes) {
+        case .count(size), .wouldBlock: true
+        default: false
+        }
     }
 
     /// Takes the source of a body that follows, and closes that of one that does not.
@@ -324,17 +332,20 @@ extension Connection {
     /// one.
     private func abort(_ reason: String) -> Step {
         guard phase != .closed else { return .left }
-        let needsReset = sending.framing.needsReset
+        let isReset = resetIfEndOfBody()
         finishExchange(.aborted(reason))
-        if needsReset {
-            // The end of the connection is the end of the body here, so a normal close would look
-            // like a complete body.
-            socket.resetOnClose()
-            close()
-        } else {
-            beginDraining()
-        }
+        if isReset { close() } else { beginDraining() }
         return .left
+    }
+
+    /// Lets the connection end with a reset, if its end is the end of the present body. A normal close
+    /// would look like a complete body.
+    ///
+    /// - Returns: Whether it ends so.
+    @discardableResult func resetIfEndOfBody() -> Bool {
+        guard sending.framing.needsReset else { return false }
+        socket.resetOnClose()
+        return true
     }
 
     /// Handles the end of a response: goes on to the next request, or closes.

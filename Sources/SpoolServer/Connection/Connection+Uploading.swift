@@ -15,10 +15,7 @@ extension Connection {
         sink.onRoom(uploadWake)
         upload = Upload(sink: sink, remaining: Int(head.contentLength))
         guard head.expectsContinue else { return true }
-        // All earlier responses were sent, so the socket has room for one line. A short send
-        // therefore means that the client is gone.
-        guard case .count(Self.interimContinue.count) = Self.interimContinue.withUnsafeBytes({ socket.send($0) }) else { return false }
-        return true
+        return Self.interimContinue.withUnsafeBytes { sendOptional($0, Self.interimContinue.count) }
     }
 
     /// The time in which the next bytes of the body have to come. Nil without an upload, and while

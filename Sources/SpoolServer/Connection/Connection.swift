@@ -87,7 +87,8 @@ final class Connection: @unchecked Sendable {
     }
 
     private func handle(_ events: PollEvents) {
-        if events.contains(.failed) { return clientLeft() }
+        // A client whose last bytes came with its end may still read a refusal.
+        if events.contains(.failed), phase != .draining { return clientLeft() }
         if upload != nil, events.contains(.readable), phase != .draining { receiveUpload() }
         switch phase {
         case .reading: receive()
@@ -141,6 +142,7 @@ final class Connection: @unchecked Sendable {
     /// Ends the exchange and closes the connection, because the client is gone or unusable.
     func clientLeft() {
         guard phase != .closed else { return }
+        resetIfEndOfBody()
         finishExchange(.clientLeft)
         close()
     }

@@ -20,6 +20,8 @@ struct ReceivingState {
     /// Whether the call stack holds `Connection.consume`, which continues by itself when a response
     /// is complete.
     var isConsuming = false
+    /// Whether a later turn of the loop goes on with `input`. Each event in between would add one.
+    var isContinuing = false
     /// Whether the client closed its sending side.
     var isHalfClosed = false
 

@@ -139,7 +139,8 @@ struct PartialHead {
     private mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(RequestRefusal) {
         switch name.count {
         case 4 where Grammar.matches(name, "host"): try noteHost(value)
-        case 6 where Grammar.matches(name, "expect"): expectsContinue = Grammar.matches(value, "100-continue")
+        // A server ignores it in a request of HTTP/1.0 (RFC 9110 §10.1.1).
+        case 6 where Grammar.matches(name, "expect"): expectsContinue = version == .http11 && Grammar.matches(value, "100-continue")
         case 10 where Grammar.matches(name, "connection"): noteConnection(value)
         case 14 where Grammar.matches(name, "content-length"): try noteContentLength(value)
         case 17 where Grammar.matches(name, "transfer-encoding"):
