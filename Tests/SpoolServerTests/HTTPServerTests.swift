@@ -70,7 +70,7 @@ struct HTTPServerTests {
 
     @Test func `requests that come in many pieces get no more turns than their bound`() throws {
         let turns = Locked<[UInt64: Int]>([:])
-        let server = try TestServer { $0.requestsPerTurn = 1 } answer: { request, exchange in
+        let server = try TestServer({ $0.requestsPerTurn = 1 }) { request, exchange in
             turns.withLock { $0[exchange.loop.turnCount, default: 0] += 1 }
             echo(request, exchange)
         }

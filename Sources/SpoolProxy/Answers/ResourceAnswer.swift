@@ -300,7 +300,7 @@ final class ResourceAnswer {
         let fieldRules = fieldRules.of(representation)
         if goesToItsOrigin(fieldRules) { return lookForRedirect() }
         if let refusal = fieldRules.refusal(of: exchange.request, representation) {
-            let status = representation.isContent ? 403 : representation.status
+            let status = representation.status < 400 ? 403 : representation.status
             return answer(.error(status, refusal, fields: fieldRules.error([:])))
         }
         guard representation.isContent else { return answerOther(reader, generation, representation) }
