@@ -237,11 +237,12 @@ struct DASHTemplate {
     var id = ""
     var bandwidth = ""
 
-    /// Returns the template with its identifiers replaced. An unknown identifier stays.
+    /// Returns the template with its identifiers replaced. An unknown identifier stays, and so does
+    /// each one behind the longest text that is a URI.
     func expanded(_ template: String, number: Int64, time: Int64) -> String {
         var result = ""
         var rest = Substring(template)
-        while let start = rest.firstIndex(of: "$") {
+        while result.utf8.count <= URIReference.maxBytes, let start = rest.firstIndex(of: "$") {
             result += rest[..<start]
             let name = rest[rest.index(after: start)...].prefix { $0 != "$" }
             guard name.endIndex < rest.endIndex else { return result + rest[start...] }

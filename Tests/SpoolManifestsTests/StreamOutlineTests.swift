@@ -58,6 +58,18 @@ struct StreamOutlineTests {
         #expect(error.isBeyondLimit, "\(error)")
     }
 
+    @Test(arguments: ["initialization", "index", "media"], ["RepresentationID", "Bandwidth"])
+    func `a template that is longer than any URI with its identifiers replaced makes no part`(attribute: String, name: String) throws {
+        let value = String(repeating: "1", count: 65_536), template = String(repeating: "$\(name)$", count: 1_200)
+        let other = attribute == "media" ? "initialization" : "media"
+        // With each identifier replaced, the template has more bytes than an outline may cost.
+        let mpd = """
+            <MPD mediaPresentationDuration="PT1S"><Period><AdaptationSet><SegmentTemplate \(attribute)="\(template)" \(other)="a" duration="1"/>\
+            <Representation id="\(value)" bandwidth="\(value)"/></AdaptationSet></Period></MPD>
+            """
+        #expect(try Self.parts(mpd).map(\.url) == ["https://a.example/v/a"])
+    }
+
     @Test func `a byte range without offset begins where the last one of its file ended`() throws {
         let playlist = """
             #EXTM3U
