@@ -183,6 +183,8 @@ struct DASHOutline {
             times.fill(duration: length, timescale: timescale, seconds: duration, last: last)
         }
         guard !times.isFull else { throw ParseError(offset: 0, expected: "at most \(limits.maxReferences) segments") }
+        // The repetitions of an entry, which may be for a list without segments.
+        try budget.visit(times.segments.count)
         return times.segments
     }
 

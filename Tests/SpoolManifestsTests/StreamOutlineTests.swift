@@ -43,6 +43,7 @@ struct StreamOutlineTests {
             period("<SegmentTemplate media=\"a\" startNumber=\"\(long)\" duration=\"100\"/>"),
             period("<SegmentTemplate media=\"a\"><SegmentTimeline>\(times)</SegmentTimeline></SegmentTemplate>"),
             period("<SegmentList>\(others)</SegmentList>"),
+            period("<SegmentList><SegmentTimeline><S d=\"1\" r=\"999\"/></SegmentTimeline></SegmentList>"),
         ]
     }()
 

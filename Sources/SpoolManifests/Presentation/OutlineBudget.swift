@@ -22,6 +22,6 @@ package struct OutlineBudget {
         guard left >= 0 else { throw ParseError(offset: 0, limit: "parts whose URLs take at most \(limit) bytes") }
     }
 
-    /// Counts a look at one element.
-    package mutating func visit() throws(ParseError) { try spend(Self.bytesOfVisit) }
+    /// Counts a look at one element, or at several entries.
+    package mutating func visit(_ count: Int = 1) throws(ParseError) { try spend(count * Self.bytesOfVisit) }
 }
