@@ -316,6 +316,8 @@ struct DASHSegmentTimes {
         let wanted = (seconds * Double(timescale) / Double(duration) - 0.001).rounded(.up)
         var count = max(1, min(Int64(saturating: wanted), Int64(maxCount) + 1))
         if let last { count = max(0, min(count, last.subtractingSaturated(startNumber).addingSaturated(1))) }
+        // A negative number of repetitions goes up to the end.
+        guard count > 0 else { return }
         add(time: 0, duration: duration, repeats: count - 1, until: nil)
     }
 

@@ -99,6 +99,11 @@ struct StreamOutlineTests {
         #expect(try Self.parts(mpd).map(\.url) == (7...10).map { "https://a.example/v/v-9/\($0 < 10 ? "00" : "0")\($0)$.m4s" })
     }
 
+    @Test func `a template whose last number is the one before its first has no segment`() throws {
+        #expect(try Self.parts(Self.template("media='$Number$' duration='3' startNumber='5' endNumber='4'")).isEmpty)
+        #expect(try Self.parts(Self.template("media='$Number$' duration='3' startNumber='5' endNumber='5'")).count == 1)
+    }
+
     @Test func `a timeline repeats up to the next entry and to the end of the period`() throws {
         let mpd = Self.template(
             "media='$Time$.m4s' timescale='10' presentationTimeOffset='100'",
