@@ -49,8 +49,11 @@ struct DASHOutline {
         let base = try base(of: period, below: outer), level = try level(period)
         for set in document.children(of: period) where document.isDASH(set, "AdaptationSet") {
             let setBase = try self.base(of: set, below: base), setLevel = try self.level(set)
+            let isTrickMode = document.children(of: set).contains {
+                document.isDASH($0, "EssentialProperty") && document.value("schemeIdUri", of: $0) == DASHPlace.trickModeScheme
+            }
             for representation in document.children(of: set) where document.isDASH(representation, "Representation") {
-                var rendition = StreamRendition(kind: try kind(of: representation, in: set), group: name)
+                var rendition = StreamRendition(kind: isTrickMode ? .other : try kind(of: representation, in: set), group: name)
                 rendition.places = [document.elements[representation].span]
                 rendition.container = document.elements[set].span
                 rendition.bandwidth = number("bandwidth", of: representation) ?? 0

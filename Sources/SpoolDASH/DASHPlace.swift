@@ -32,6 +32,9 @@ enum DASHPlace {
         "urn:mpeg:dash:mpd-chaining:2016", "urn:mpeg:dash:fallback:2016", "urn:mpeg:dash:mpd-as-linking:2015",
     ]
 
+    /// The property of pictures for fast forward. Players do not play such a set as the film.
+    static let trickModeScheme = "http://dashif.org/guidelines/trickmode"
+
     /// Events whose content is a URL to call.
     static let callbackScheme = "urn:mpeg:dash:event:callback:2015"
 

@@ -127,6 +127,20 @@ struct StreamOutlineTests {
             ])
     }
 
+    @Test func `the pictures for fast forward are no choice of a player`() throws {
+        let mpd = """
+            <MPD><Period><AdaptationSet contentType="video"><EssentialProperty schemeIdUri="http://dashif.org/guidelines/trickmode" value="1"/>\
+            <Representation bandwidth="1"/></AdaptationSet><AdaptationSet id="1" contentType="video">\
+            <EssentialProperty schemeIdUri="urn:mpeg:mpegB:cicp:TransferCharacteristics" value="1"/><Representation bandwidth="2"/></AdaptationSet>\
+            </Period></MPD>
+            """
+        let outline = try Self.outline(mpd)
+        var selection = PresentationSelection()
+        selection.quality = .worst
+        #expect(selection.renditions(of: outline).map(\.bandwidth) == [2])
+        #expect(outline.playable { $0 == 0 }.isEmpty && outline.playable { $0 == 1 } == [1])
+    }
+
     @Test(arguments: ["0-9223372036854775807", "5-1152921504606846976", "1152921504606846975-9223372036854775807"])
     func `a range of a manifest ends at the bound of offsets`(range: String) throws {
         let list = "<Initialization sourceURL='i' range='\(range)'/><SegmentURL index='x' indexRange='\(range)' mediaRange='\(range)'/>"
