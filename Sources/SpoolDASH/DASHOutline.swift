@@ -117,11 +117,17 @@ struct DASHOutline {
     /// one at an outer level.
     private mutating func value(_ name: String, _ elements: [Int]) throws(ParseError) -> String? {
         for element in elements {
+            try spend(attributesOf: element)
             guard let attribute = document.attribute(name, of: element) else { continue }
             try budget.spend(attribute.value.count)
             if let value = document.decoded(attribute.value) { return value }
         }
         return nil
+    }
+
+    /// Counts a byte for each attribute of an element. Looking for one compares all of them.
+    private mutating func spend(attributesOf element: Int) throws(ParseError) {
+        try budget.spend(document.elements[element].attributes.count)
     }
 
     private mutating func child(_ name: String, _ elements: [Int]) throws(ParseError) -> Int? {
@@ -175,6 +181,7 @@ struct DASHOutline {
             for s in document.children(of: timeline) {
                 try budget.visit()
                 guard document.isDASH(s, "S") else { continue }
+                try spend(attributesOf: s)
                 let next = document.elements[s].next
                 let isLast = next >= document.elements[timeline].next
                 times.add(

@@ -29,6 +29,7 @@ struct StreamOutlineTests {
         }
         let long = String(repeating: "d", count: 1_000), nothing = String(repeating: "$RepresentationID$", count: 50)
         let others = String(repeating: "<SegmentTimeline/><Other/>", count: 200), times = String(repeating: "<S/>", count: 200)
+        let attributes = (0..<100).map { "a\($0)=\"\"" }.joined(separator: " ")
         return [
             // Players resolve each line below the directory of the playlist.
             "#EXTM3U\n" + String(repeating: "a.ts\nb.ts\n", count: 50),
@@ -44,6 +45,8 @@ struct StreamOutlineTests {
             period("<SegmentTemplate media=\"a\"><SegmentTimeline>\(times)</SegmentTimeline></SegmentTemplate>"),
             period("<SegmentList>\(others)</SegmentList>"),
             period("<SegmentList><SegmentTimeline><S d=\"1\" r=\"999\"/></SegmentTimeline></SegmentList>"),
+            period("<SegmentTemplate media=\"\"/>", "<AdaptationSet \(attributes)>"),
+            period("<SegmentList><SegmentTimeline>\(String(repeating: "<S \(attributes)/>", count: 4))</SegmentTimeline></SegmentList>"),
         ]
     }()
 
