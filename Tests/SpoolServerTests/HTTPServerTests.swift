@@ -68,6 +68,23 @@ struct HTTPServerTests {
         server.stop()
     }
 
+    @Test func `clients that hold much behind a request take no room from the others`() throws {
+        let server = try TestServer({ $0.maximumHeldInputBytes = 150_000 }) { request, exchange in
+            if request.method == "HEAD" { echo(request, exchange) }
+        }
+        let text = "GET / HTTP/1.1\r\nHost: a\r\n\r\n" + String(repeating: "x", count: 60_000)
+        let holders = try (0..<4).map { _ in try server.connect() }
+        for client in holders { client.send(text) }
+        server.wait { server.server.counters.requests == 4 }
+        let client = try server.connect()
+        client.send("HEAD / HTTP/1.1\r\n")
+        server.onLoop {}
+        client.send("Host: a\r\n\r\n")
+        #expect(try client.answer(to: "HEAD").status == 200)
+        #expect(server.counters.heldInputBytes <= 150_000)
+        server.stop()
+    }
+
     @Test func `requests that come in many pieces get no more turns than their bound`() throws {
         let turns = Locked<[UInt64: Int]>([:])
         let server = try TestServer({ $0.requestsPerTurn = 1 }) { request, exchange in

@@ -132,7 +132,7 @@ extension Connection {
     /// Sets the interest and the deadline after the available bytes have been processed.
     private func settle() {
         countInput()
-        guard phase == .reading else { return }
+        guard phase == .reading else { return endIfInputIsTooLong() }
         if server.isStopping, receiving.isIdle { return close() }
         guard receiving.input.isEmpty || server.heldInputBytes <= server.maximumHeldInputBytes else {
             return refuse(RequestRefusal(503, "too many requests wait for their ends; try again in a few seconds"))
@@ -144,6 +144,17 @@ extension Connection {
         }
         if receiving.hasMoreRequests { continueLater() }
     }
+
+    /// Ends a connection that holds many bytes behind a request in progress, when the server holds more
+    /// than its bound. The client sends those requests again (RFC 9112 §9.3.2).
+    func endIfInputIsTooLong() {
+        guard server.heldInputBytes > server.maximumHeldInputBytes, receiving.input.count > Self.mostBytesBehindRequest else { return }
+        clientLeft()
+    }
+
+    /// The bytes behind a request in progress that a connection always keeps. A few pipelined
+    /// requests have fewer.
+    private static var mostBytesBehindRequest: Int { 8 << 10 }
 
     /// Updates the server's count of held bytes with those of this connection.
     func countInput() {

@@ -47,6 +47,8 @@ extension Connection {
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             let taken = offer(bytes)
             receiving.input += bytes[taken...]
+            countInput()
+            endIfInputIsTooLong()
             if phase == .handling { setDeadline(uploadTimeout) }
         case .wouldBlock: break
         case .ended, .failed: return clientLeft()
