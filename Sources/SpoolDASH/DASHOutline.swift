@@ -56,8 +56,8 @@ struct DASHOutline {
                 var rendition = StreamRendition(kind: isTrickMode ? .other : try kind(of: representation, in: set), group: name)
                 rendition.places = [document.elements[representation].span]
                 rendition.container = document.elements[set].span
-                rendition.bandwidth = number("bandwidth", of: representation) ?? 0
-                rendition.height = try value("height", [representation, set]).flatMap { Int64($0) } ?? 0
+                rendition.bandwidth = try number("bandwidth", [representation]) ?? 0
+                rendition.height = try number("height", [representation, set]) ?? 0
                 rendition.language = try value("lang", [set]) ?? ""
                 let representationBase = try self.base(of: representation, below: setBase)
                 let levels = [try self.level(representation), setLevel, level]
@@ -117,17 +117,13 @@ struct DASHOutline {
     /// one at an outer level.
     private mutating func value(_ name: String, _ elements: [Int]) throws(ParseError) -> String? {
         for element in elements {
-            try spend(attributesOf: element)
+            // Looking for an attribute compares all of them.
+            try budget.spend(document.elements[element].attributes.count)
             guard let attribute = document.attribute(name, of: element) else { continue }
             try budget.spend(attribute.value.count)
             if let value = document.decoded(attribute.value) { return value }
         }
         return nil
-    }
-
-    /// Counts a byte for each attribute of an element. Looking for one compares all of them.
-    private mutating func spend(attributesOf element: Int) throws(ParseError) {
-        try budget.spend(document.elements[element].attributes.count)
     }
 
     private mutating func child(_ name: String, _ elements: [Int]) throws(ParseError) -> Int? {
@@ -140,7 +136,9 @@ struct DASHOutline {
         return nil
     }
 
-    private func number(_ name: String, of element: Int) -> Int64? { document.value(name, of: element).flatMap { Int64($0) } }
+    private mutating func number(_ name: String, _ elements: [Int]) throws(ParseError) -> Int64? {
+        try value(name, elements).flatMap { Int64($0) }
+    }
 
     private mutating func templateParts(
         _ representation: Int, _ templates: [Int], _ span: Span, _ base: ManifestBase
@@ -152,11 +150,11 @@ struct DASHOutline {
         if let text = try value("initialization", templates) {
             parts += try part(template.expanded(text, number: 0, time: 0), base).map { ($0, span.start) }
         }
-        let timescale = Double(max(1, try value("timescale", templates).flatMap { Int64($0) } ?? 1))
+        let timescale = Double(max(1, try number("timescale", templates) ?? 1))
         // Only the times of a timeline count from the offset.
         var offset: Int64 = 0
         if try child("SegmentTimeline", templates) != nil {
-            offset = try value("presentationTimeOffset", templates).flatMap { Int64($0) } ?? 0
+            offset = try number("presentationTimeOffset", templates) ?? 0
         }
         let texts = [try value("index", templates), try value("media", templates)].compactMap(\.self)
         for segment in try segments(templates, span.duration) {
@@ -172,24 +170,23 @@ struct DASHOutline {
     }
 
     private mutating func segments(_ templates: [Int], _ duration: Double?) throws(ParseError) -> [DASHSegmentTimes.Segment] {
-        let start = try value("startNumber", templates).flatMap { Int64($0) } ?? 1
-        let timescale = try value("timescale", templates).flatMap { Int64($0) } ?? 1
-        let offset = try value("presentationTimeOffset", templates).flatMap { Int64($0) } ?? 0
+        let start = try number("startNumber", templates) ?? 1
+        let timescale = try number("timescale", templates) ?? 1
+        let offset = try number("presentationTimeOffset", templates) ?? 0
         var times = DASHSegmentTimes(startNumber: start, maxCount: limits.maxReferences)
         if let timeline = try child("SegmentTimeline", templates) {
             let end = duration.map { Double(offset) + $0 * Double(timescale) }
             for s in document.children(of: timeline) {
                 try budget.visit()
                 guard document.isDASH(s, "S") else { continue }
-                try spend(attributesOf: s)
-                let next = document.elements[s].next
+                let next = document.elements[s].next, repeats = try number("r", [s]) ?? 0
                 let isLast = next >= document.elements[timeline].next
                 times.add(
-                    time: number("t", of: s), duration: number("d", of: s) ?? 0, repeats: number("r", of: s) ?? 0,
-                    until: isLast ? end : number("t", of: next).map(Double.init))
+                    time: try number("t", [s]), duration: try number("d", [s]) ?? 0, repeats: repeats,
+                    until: isLast || repeats >= 0 ? end : try number("t", [next]).map(Double.init))
             }
-        } else if let length = try value("duration", templates).flatMap({ Int64($0) }), let duration {
-            let last = try value("endNumber", templates).flatMap { Int64($0) }
+        } else if let length = try number("duration", templates), let duration {
+            let last = try number("endNumber", templates)
             times.fill(duration: length, timescale: timescale, seconds: duration, last: last)
         }
         guard !times.isFull else { throw ParseError(offset: 0, expected: "at most \(limits.maxReferences) segments") }
@@ -200,12 +197,12 @@ struct DASHOutline {
 
     private mutating func listParts(_ lists: [Int], _ span: Span, _ base: ManifestBase) throws(ParseError) -> [Timed] {
         var parts: [Timed] = []
-        let timescale = Double(max(1, try value("timescale", lists).flatMap { Int64($0) } ?? 1))
-        let duration = Double(max(0, try value("duration", lists).flatMap { Int64($0) } ?? 0)) / timescale
+        let timescale = Double(max(1, try number("timescale", lists) ?? 1))
+        let duration = Double(max(0, try number("duration", lists) ?? 0)) / timescale
         let timeline = try child("SegmentTimeline", lists) == nil ? [] : try segments(lists, span.duration)
         var index = 0
         if let section = try child("Initialization", lists) {
-            parts += try part(document.value("sourceURL", of: section) ?? "", base, range: document.value("range", of: section)).map {
+            parts += try part(document.value("sourceURL", of: section) ?? "", base, range: try value("range", [section])).map {
                 ($0, span.start)
             }
         }
@@ -219,10 +216,10 @@ struct DASHOutline {
             let known = index < timeline.count ? (Double(timeline[index].time) - first) / timescale : Double(index) * duration
             let time = span.start + known
             if let index = document.value("index", of: segment) {
-                parts += try part(index, base, range: document.value("indexRange", of: segment)).map { ($0, time) }
+                parts += try part(index, base, range: try value("indexRange", [segment])).map { ($0, time) }
             }
             let media = document.value("media", of: segment) ?? ""
-            parts += try part(media, base, range: document.value("mediaRange", of: segment)).map { ($0, time) }
+            parts += try part(media, base, range: try value("mediaRange", [segment])).map { ($0, time) }
             index += 1
             try count(1)
         }

@@ -28,7 +28,7 @@ package struct ManifestLimits: Hashable, Sendable {
     /// references below a path of 150 bytes take it.
     package var maxResolvedBytes = 8 << 20
     /// The most bytes of the URLs of all parts of an outline, and of the values that lead to them. A
-    /// stream of a day in six renditions takes 52 MiB.
+    /// stream of a day in six renditions takes about 50 MiB.
     package var maxOutlineBytes = 64 << 20
     /// The bytes that stand for the constant part of resolving a reference.
     package static let bytesOfReference = 32

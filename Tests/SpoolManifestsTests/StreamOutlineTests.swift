@@ -47,6 +47,10 @@ struct StreamOutlineTests {
             period("<SegmentList><SegmentTimeline><S d=\"1\" r=\"999\"/></SegmentTimeline></SegmentList>"),
             period("<SegmentTemplate media=\"\"/>", "<AdaptationSet \(attributes)>"),
             period("<SegmentList><SegmentTimeline>\(String(repeating: "<S \(attributes)/>", count: 4))</SegmentTimeline></SegmentList>"),
+            period("<SegmentList><SegmentTimeline><S d=\"\(long)\"/></SegmentTimeline></SegmentList>"),
+            period("<BaseURL>/</BaseURL><SegmentList><Initialization range=\"\(long)\"/></SegmentList>"),
+            period("<BaseURL>/</BaseURL><SegmentList><SegmentURL index=\"\" indexRange=\"\(long)\"/></SegmentList>"),
+            period("<BaseURL>/</BaseURL><SegmentList><SegmentURL mediaRange=\"\(long)\"/></SegmentList>"),
         ]
     }()
 
