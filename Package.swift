@@ -182,8 +182,8 @@ var targets: [Target] = [
     tests(
         "SpoolTests",
         [
-            "SpoolLibc", "Spool", "SpoolDASH", "SpoolAdoption", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem", "SpoolCore",
-            "SpoolTestSupport", "SpoolTesting",
+            "SpoolLibc", "Spool", "SpoolDASH", "SpoolMedia", "SpoolAdoption", "WAVLevels", "SpoolOrigin", "SpoolStore", "SpoolSystem",
+            "SpoolCore", "SpoolTestSupport", "SpoolTesting",
         ]
             + cryptography),
     tests(

@@ -14,10 +14,15 @@ struct KnownBytes {
     private let readBytes: Int64
     /// The longest skip whose bytes are asked for too.
     private let skipBytes: Int64
+    /// The most bytes to keep.
+    private let keptBytes: Int64
     /// The offset behind the bytes that arrived last.
     private var arrivedEnd: Int64 = 0
     /// Contiguous stretches in ascending order. Most files have one or two: head and index.
     private var pieces: [Piece] = []
+
+    /// The number of known bytes.
+    private var kept: Int64 { pieces.reduce(0) { $0 + Int64($1.bytes.count) } }
 
     private struct Piece {
         var offset: Int64
@@ -30,10 +35,14 @@ struct KnownBytes {
         self.length = length
         readBytes = limits.readBytes
         skipBytes = limits.skipBytes
+        keptBytes = limits.keptBytes
     }
 
-    /// Adds bytes that begin at `offset`. Bytes that are known already are skipped.
-    mutating func add(_ bytes: [UInt8], at offset: Int64) {
+    /// Adds bytes that begin at `offset`. Bytes that are known already are skipped, and those beyond
+    /// the bound are dropped.
+    mutating func add(_ new: [UInt8], at offset: Int64) {
+        let room = Int(clamping: keptBytes - kept)
+        let bytes = new.count > room ? Array(new.prefix(max(0, room))) : new
         guard !bytes.isEmpty else { return }
         arrivedEnd = offset + Int64(bytes.count)
         // The piece that ends at or behind the new bytes' beginning, and begins before it.
@@ -73,7 +82,8 @@ struct KnownBytes {
 
     /// Returns `count` bytes at `offset`.
     ///
-    /// - Throws: `.missing` if some have not arrived, `.malformed` if the file ends before them.
+    /// - Throws: `.missing` if some have not arrived, `.malformed` if the file ends before them, or
+    ///   if they are too many to keep.
     func read(_ count: Int, at offset: Int64) throws(MediaReadFailure) -> ArraySlice<UInt8> {
         guard count > 0 else { return [] }
         guard offset >= 0, offset <= ByteRange.maximumOffset - Int64(count) else {
@@ -91,11 +101,15 @@ struct KnownBytes {
     /// Whether the file has ended at `offset`. Without a length it has not.
     func isEnd(_ offset: Int64) -> Bool { length.map { offset >= $0 } ?? false }
 
-    /// The failure that asks for the bytes from the first unknown one on.
+    /// The failure that asks for the bytes from the first unknown one on, unless too many are kept
+    /// already.
     private func missing(from offset: Int64, to end: Int64) -> MediaReadFailure {
         var lower = pieces.last { $0.offset <= offset && $0.end > offset }?.end ?? offset
         if readsInOrder, arrivedEnd < lower, lower - arrivedEnd <= skipBytes { lower = arrivedEnd }
         let upper = min(max(end, lower + readBytes), length ?? .max)
+        guard upper - lower <= keptBytes - kept else {
+            return .malformed("the structure takes more than \(keptBytes) bytes of memory")
+        }
         return .missing(ByteRange(lower: lower, upper: upper))
     }
 }

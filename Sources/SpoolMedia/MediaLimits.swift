@@ -7,7 +7,10 @@ package struct MediaLimits: Hashable, Sendable {
     package var readBytes: Int64 = 16 << 10
     /// The longest skip, in bytes, that a reader fetches along with the bytes behind it.
     package var skipBytes: Int64 = 4 << 20
-    /// The most elements (boxes, pages, frames, blocks) that one reader visits. Ten hours of MP3
+    /// The most bytes that a planner keeps: the largest index, and what is read around it. A reader
+    /// that moves through the file releases the bytes behind it.
+    package var keptBytes: Int64 = 80 << 20
+    /// The most elements (boxes, chunks, pages, frames, blocks) that one reader visits. Ten hours of MP3
     /// have 1.4 million frames.
     package var elements = 4_000_000
     /// The most ranges of a plan. An interleaved file has one, others one for each chunk and track.

@@ -46,6 +46,16 @@ struct PlannerTests {
         #expect(run.reason?.isEmpty == false)
     }
 
+    @Test func `a file whose structure takes more memory than the bound is not readable`() throws {
+        let file = MovieModel().headFirst()
+        var limits = MediaLimits.short
+        for (kept, isReadable) in [(1000, false), (file.count, true)] {
+            limits.keptBytes = Int64(kept)
+            let run = try MediaFile(file).plan(seconds: 10, limits: limits)
+            #expect((run.plan != nil) == isReadable && (run.reason?.contains("1000 bytes of memory") == true) != isReadable)
+        }
+    }
+
     @Test func `the same step comes again until its bytes have come`() {
         var planner = MediaPlanner(seconds: 10, length: 100_000)
         let first = planner.next()

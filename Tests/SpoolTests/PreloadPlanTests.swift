@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolMedia
 import Testing
 
 /// The order in which a preload reads.
@@ -45,6 +46,28 @@ import Testing
         let (lower, upper) = (min(length, 44 + Int64(min(start, 60) * second)), min(length, 44 + Int64(min(start + seconds, 60) * second)))
         if let wanted = ByteRange(lower, upper) { #expect(planned.contains(wanted)) }
         #expect(Double(planned.totalBytes) <= 44 + (seconds + 6) * second)
+    }
+
+    /// Three planners kept all bytes before the seconds: some gigabytes of a long film.
+    @Test func `seconds in the middle of a file without an index need no more memory than its reads`() {
+        // Frames of 417 bytes and 1152 samples: MP3 of 128 kbit/s, with a tag of 128 bytes at the end.
+        let frame: [UInt8] = [0xFF, 0xFB, 0x90, 0x64] + [UInt8](repeating: 0x55, count: 413)
+        let file = (0..<2400).flatMap { _ in frame } + [UInt8](repeating: 0, count: 128)
+        var limits = MediaLimits()
+        (limits.readBytes, limits.keptBytes) = (1000, 8000)
+        var plan = PreloadPlan(.seconds(10, from: 40), length: Int64(file.count), limits: limits)
+        var readBytes: Int64 = 0
+        while case .read(let range, isExamined: true) = plan.next() {
+            readBytes += range.count
+            plan.received(Array(file[Int(range.lowerBound)..<Int(range.upperBound)]), at: range.lowerBound)
+            plan.passed(range)
+        }
+        #expect(plan.bytesReason == nil)
+        #expect(plan.progress.doneBytes == readBytes)
+        // The frames that begin in the time from 4 seconds ahead to half a second behind.
+        let frames = [0.5, 36, 50.5].map { Int64(($0 * 44_100 / 1152).rounded(.up)) * 417 }
+        let end = Int64(file.count)
+        #expect(plan.planned?.ranges == [range(0, frames[0]), range(frames[1], frames[2]), range(end - 160, end)])
     }
 
     @Test(arguments: [PreloadAmount.bytes(0), .bytes(-5), .bytes(.min)])

@@ -1,6 +1,6 @@
 package import SpoolCore
 package import SpoolManifests
-import SpoolMedia
+package import SpoolMedia
 
 /// Decides which bytes a preload reads next. A value without I/O.
 package struct PreloadPlan {
@@ -42,11 +42,13 @@ package struct PreloadPlan {
     }
 
     private let amount: PreloadAmount
+    private let limits: MediaLimits
     private var search = Search.over
     private var length: Int64?
-    /// The planners of seconds at the beginning: one. Of seconds in the middle: for the file up to
-    /// their end, for what lies before them, and for the headers alone.
-    private var planners: [MediaPlanner] = []
+    /// The planners of seconds at the beginning: one. Of seconds in the middle: for the headers
+    /// alone, for what lies before them, and for the file up to their end. A planner that has its
+    /// plan is nil.
+    private var planners: [MediaPlanner?] = []
     /// The results of the planners, in their order.
     private var plans: [ByteRangeSet] = []
     /// The bytes that were read.
@@ -60,8 +62,9 @@ package struct PreloadPlan {
     ///
     /// - Parameter suspicion: Whether the resource may be the manifest of a presentation. Then it
     ///   is read as a whole.
-    package init(_ amount: PreloadAmount, length: Int64?, suspicion: ManifestSuspicion = .none) {
+    package init(_ amount: PreloadAmount, length: Int64?, suspicion: ManifestSuspicion = .none, limits: MediaLimits = MediaLimits()) {
         self.amount = amount.ofFile
+        self.limits = limits
         self.length = length
         let isNamed = suspicion == .named, limit = isNamed ? ManifestLimits().maxBytes : Self.possibleBytes
         if suspicion != .none, length ?? 0 <= Int64(limit) { search = .bytes([], limit: limit, isWhole: isNamed) } else { begin() }
@@ -70,6 +73,7 @@ package struct PreloadPlan {
     /// Creates the plan for a range of a resource.
     package init(_ range: ByteRange, length: Int64?) {
         amount = .whole
+        limits = MediaLimits()
         self.length = length
         planned = ByteRangeSet([range])
         if let length { ended(at: length) }
@@ -82,8 +86,9 @@ package struct PreloadPlan {
         case .bytes(let count, let start): plan(upTo: max(0, start).addingSaturated(max(0, count)), from: max(0, start))
         case .whole, .segments: plan(upTo: .max)
         case .seconds(let seconds, let begin):
-            let times = begin > 0 ? [begin + max(0, seconds), begin - Self.leadSeconds, 0] : [seconds]
-            planners = times.map { MediaPlanner(seconds: $0, length: length) }
+            let times = begin > 0 ? [0, begin - Self.leadSeconds, begin + max(0, seconds)] : [seconds]
+            planners = times.map { MediaPlanner(seconds: $0, length: length, limits: limits) }
+            plans = planners.map { _ in ByteRangeSet() }
         }
     }
 
@@ -139,23 +144,25 @@ package struct PreloadPlan {
     }
 
     /// Asks the planners until each has a plan.
+    ///
+    /// All planners move through the file together, so each releases the bytes behind it. The first
+    /// without a plan, which is that of the fewest seconds, decides what is read next.
     private mutating func examine() -> Step? {
         guard !planners.isEmpty else { return nil }
-        // The planners are moved, so that the bytes that they know are not copied.
-        var (asked, found) = (planners, plans)
-        planners = []
-        while found.count < asked.count {
-            switch asked[found.count].next() {
-            case .read(let range):
-                (planners, plans) = (asked, found)
-                return .read(range, isExamined: true)
-            case .plan(let plan): found.append(plan.ranges)
+        var read: ByteRange?
+        for index in planners.indices {
+            switch planners[index]?.next() {
+            case .read(let range): read = read ?? range
+            case .plan(let plan): (planners[index], plans[index]) = (nil, plan.ranges)
             case .unreadable(let reason):
                 giveUp(reason)
                 return nil
+            case nil: break
             }
         }
-        planned = found.count == 3 ? found[0].subtracting(found[1]).union(found[2]) : found[0]
+        if let read { return .read(read, isExamined: true) }
+        planners = []
+        planned = plans.count == 3 ? plans[2].subtracting(plans[1]).union(plans[0]) : plans[0]
         return nil
     }
 
@@ -174,7 +181,7 @@ package struct PreloadPlan {
     /// Takes examined bytes.
     package mutating func received(_ bytes: [UInt8], at offset: Int64) {
         switch search {
-        case .over: for index in planners.indices { planners[index].received(bytes, at: offset) }
+        case .over: for index in planners.indices { planners[index]?.received(bytes, at: offset) }
         case .bytes(let known, let limit, let isWhole):
             // The bytes are moved, so that a long manifest is not copied for each chunk.
             search = .over
@@ -191,7 +198,7 @@ package struct PreloadPlan {
     package mutating func ended(at offset: Int64) {
         if !planners.isEmpty, let length, offset < length { giveUp("it ends at byte \(offset), before its length of \(length)") }
         length = min(length ?? .max, offset)
-        for index in planners.indices { planners[index].ended(at: offset) }
+        for index in planners.indices { planners[index]?.ended(at: offset) }
         planned = planned.map { planned in ByteRange(0, offset).map { planned.intersection($0) } ?? ByteRangeSet() }
     }
 }
