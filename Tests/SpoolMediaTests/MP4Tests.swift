@@ -77,6 +77,12 @@ struct MP4Tests {
         #expect(ends[0] == ends[1].map { $0 + difference + 3 * 2500 })
     }
 
+    @Test func `a track of an odd number of sizes of four bits reaches its end`() throws {
+        let track = TrackModel(scale: 3, sampleTicks: 1, sampleBytes: 10, seconds: 1, hasShortSizes: true)
+        let run = try MediaFile(MovieModel(tracks: [track]).headFirst()).plan(seconds: 10)
+        #expect(run.plan?.reachesEnd == true)
+    }
+
     @Test func `a hint track is left out`() throws {
         let hint = TrackModel(id: 2, handler: "hint")
         let movie = MovieModel(tracks: [TrackModel(), hint])
@@ -106,6 +112,40 @@ struct MP4Tests {
         #expect(run.ranges == [0..<Int64(end)])
         #expect(run.plan?.reachesEnd == false)
         #expect(run.read.totalBytes <= Int64(end))
+    }
+
+    /// The head of a file of two tracks of samples of four bytes, 48 000 a second, and a fragment in
+    /// which the second track has its samples behind those of the first.
+    private func fragment(of runs: (Int) -> [UInt8]) -> (head: [UInt8], moof: [UInt8]) {
+        let tracks = [1, 2].map { TrackModel(id: $0, handler: "soun", scale: 48_000, sampleTicks: 1, hasSizes: false).trak(chunks: []) }
+        let extends = [1, 2].map { fullBox("trex", big($0, 4), big(1, 4), big(1, 4), big(4, 4), zeros(4)) }
+        let header = fullBox("mvhd", zeros(8), big(1000, 4), zeros(80))
+        let moov = box("moov", header, tracks[0], tracks[1], box("mvex", extends[0], extends[1]))
+        let moof = box("moof", [1, 2].flatMap { box("traf", fullBox("tfhd", big($0, 4)), runs($0)) })
+        return (MovieModel.fileType + moov, moof)
+    }
+
+    /// Such a run was cut, so the samples of the next track were sought before their place.
+    @Test(arguments: [true, false])
+    func `a run of many samples is counted to its end`(hasSizes: Bool) throws {
+        func run(_ track: Int, distance: Int) -> [UInt8] {
+            let sizes = hasSizes ? (0..<96_000).flatMap { _ in big(4, 4) } : []
+            let flags = (track == 1 ? 1 : 0) | (hasSizes ? 0x200 : 0)
+            return fullBox("trun", flags: flags, big(96_000, 4), track == 1 ? big(distance, 4) : [], sizes)
+        }
+        let distance = fragment { run($0, distance: 0) }.moof.count + 8
+        let (head, moof) = fragment { run($0, distance: distance) }
+        let plan = try MediaFile(head + moof + box("mdat", zeros(2 * 384_000))).plan(seconds: 0.5)
+        let media = Int64(head.count + distance)
+        #expect(plan.ranges == [0..<media + 192_000, media + 384_000..<media + 576_000])
+    }
+
+    /// Sixteen bytes of a run cost 65 536 rounds.
+    @Test func `runs that do not list their samples are counted without a walk`() throws {
+        let runs = (0..<100).flatMap { _ in fullBox("trun", [0xFF, 0xFF, 0xFF, 0xFF]) }
+        let (head, moof) = fragment { _ in runs }
+        let run = try MediaFile(head + moof + box("mdat", zeros(100)) + moof).plan(seconds: 80_000)
+        #expect(run.plan?.reachesEnd == false)
     }
 
     @Test func `no seconds take the samples of the margin from the first fragment`() throws {

@@ -1,3 +1,5 @@
+import SpoolCore
+
 /// The header of a track's fragment (`tfhd`, ISO/IEC 14496-12 §8.8.7).
 struct FragmentHeader {
     let track: Int
@@ -24,10 +26,10 @@ struct FragmentHeader {
 
 /// The samples of a run, which lie one after the other (`trun`, ISO/IEC 14496-12 §8.8.8).
 struct FragmentRun {
-    /// The most samples in one run. A segment has some hundred.
-    private static let maximumSamples = 65_536
+    /// The most ticks of a run. Sums with the time of a track fit.
+    private static let maximumTicks: UInt64 = 1 << 61
 
-    /// The duration and the size of a sample without one of its own.
+    /// The duration and the size of a sample without one of its own. Both have 32 bits.
     struct Standard {
         var duration: UInt64
         var size: UInt64
@@ -51,19 +53,33 @@ struct FragmentRun {
     init(_ content: ArraySlice<UInt8>, _ standard: Standard, needed: UInt64) throws(MediaReadFailure) {
         var run = BigEndian(content)
         let flags = try run.number(4)
-        let count = min(try run.int(4), Self.maximumSamples)
+        let count = try run.number(4)
         distance = flags & 0x1 != 0 ? Int64(Int32(truncatingIfNeeded: try run.number(4))) : nil
         if flags & 0x4 != 0 { try run.skip(4) }
         let fields = [0x100, 0x200, 0x400, 0x800].filter { flags & $0 != 0 }.count * 4
-        for _ in 0..<count where run.count >= fields {
-            let duration = flags & 0x100 != 0 ? try run.number(4) : min(standard.duration, 1 << 32)
+        guard fields > 0 else {
+            add(count, standard, needed: needed)
+            return
+        }
+        // The box, which is in memory, bounds the rounds.
+        for _ in 0..<min(count, UInt64(run.count / fields)) {
+            let duration = flags & 0x100 != 0 ? try run.number(4) : standard.duration
             let size = flags & 0x200 != 0 ? try run.number(4) : standard.size
             if flags & 0x400 != 0 { try run.skip(4) }
             if flags & 0x800 != 0 { try run.skip(4) }
-            // A run has at most 2^16 samples of at most 2^32 bytes.
-            bytes = size > 0 ? bytes.map { $0 + Int64(min(size, 1 << 32)) } : nil
+            // A box in memory has fewer than 2^28 samples of less than 2^32 bytes and ticks.
+            bytes = size > 0 ? bytes.map { $0 + Int64(size) } : nil
             if ticks < needed { neededBytes = bytes ?? neededBytes }
             ticks += duration
         }
+    }
+
+    /// Adds `count` samples, fewer than 2^32, that are all alike.
+    private mutating func add(_ count: UInt64, _ standard: Standard, needed: UInt64) {
+        ticks = min(count * standard.duration, Self.maximumTicks)
+        func total(_ count: UInt64) -> Int64 { min(Int64(clamping: count * standard.size), ByteRange.maximumOffset) }
+        bytes = standard.size > 0 || count == 0 ? total(count) : nil
+        guard needed > 0 else { return }
+        neededBytes = total(standard.duration > 0 ? min(count, (needed - 1) / standard.duration + 1) : count)
     }
 }

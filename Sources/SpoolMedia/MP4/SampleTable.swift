@@ -16,12 +16,11 @@ struct SampleTable {
     /// The sizes of samples: one for all, or one each of 4, 8, 16 or 32 bits.
     private enum Sizes {
         case equal(UInt64, count: UInt64)
-        case each(ArraySlice<UInt8>, bits: Int)
+        case each(ArraySlice<UInt8>, bits: Int, count: UInt64)
 
         var count: UInt64 {
             switch self {
-            case .equal(_, let count): count
-            case .each(let table, let bits): UInt64(table.count * 8 / bits)
+            case .equal(_, let count), .each(_, _, let count): count
             }
         }
 
@@ -31,7 +30,7 @@ struct SampleTable {
             case .equal(let size, _):
                 let (bytes, overflow) = size.multipliedReportingOverflow(by: UInt64(samples.count))
                 return overflow ? UInt64(ByteRange.maximumOffset) : min(bytes, UInt64(ByteRange.maximumOffset))
-            case .each(let table, let bits):
+            case .each(let table, let bits, _):
                 // A table in memory has fewer than 2^28 entries of at most 2^32 bytes.
                 return samples.reduce(0) { $0 + Self.size(of: $1, table, bits) }
             }
@@ -79,7 +78,7 @@ struct SampleTable {
             let equal = try table.number(4)
             let count = try table.int(4)
             guard equal == 0 else { return .equal(equal, count: UInt64(count)) }
-            return .each(table.rest.prefix(min(count, table.count / 4) * 4), bits: 32)
+            return .each(table.rest, bits: 32, count: UInt64(min(count, table.count / 4)))
         }
         guard let content = boxes.first("stz2") else { return .equal(0, count: 0) }
         var table = BigEndian(content)
@@ -87,8 +86,7 @@ struct SampleTable {
         let bits = try table.int(1)
         guard [4, 8, 16].contains(bits) else { throw .malformed("sample sizes of \(bits) bits") }
         let count = try table.int(4)
-        let available = table.count * 8 / bits
-        return .each(table.rest.prefix((min(count, available) * bits + 7) / 8), bits: bits)
+        return .each(table.rest, bits: bits, count: UInt64(min(count, table.count * 8 / bits)))
     }
 
     /// Composition offsets of version 1 may be negative: such a sample is shown before the time at

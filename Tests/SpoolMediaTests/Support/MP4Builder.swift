@@ -20,6 +20,8 @@ struct TrackModel {
     var seconds = 30
     /// Whether each sample states its size.
     var hasSizes = true
+    /// Whether the sizes have four bits each.
+    var hasShortSizes = false
     /// Whether chunk offsets have eight bytes.
     var hasLongOffsets = false
     /// The time that an edit list skips, in ticks, or nil for a track without a list.
@@ -31,9 +33,11 @@ struct TrackModel {
     func table(chunks: [Int]) -> [UInt8] {
         let count = samplesOfChunk * chunks.count
         let sizes =
-            hasSizes
-            ? fullBox("stsz", big(0, 4), big(count, 4), (0..<count).flatMap { _ in big(sampleBytes, 4) })
-            : fullBox("stsz", big(sampleBytes, 4), big(count, 4))
+            hasShortSizes
+            ? fullBox("stz2", zeros(3), [4], big(count, 4), [UInt8](repeating: UInt8(sampleBytes * 17), count: (count + 1) / 2))
+            : hasSizes
+                ? fullBox("stsz", big(0, 4), big(count, 4), (0..<count).flatMap { _ in big(sampleBytes, 4) })
+                : fullBox("stsz", big(sampleBytes, 4), big(count, 4))
         let offsets = fullBox(
             hasLongOffsets ? "co64" : "stco", big(chunks.count, 4), chunks.flatMap { big($0, hasLongOffsets ? 8 : 4) })
         return box(
