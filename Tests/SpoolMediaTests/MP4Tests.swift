@@ -83,6 +83,15 @@ struct MP4Tests {
         #expect(run.plan?.reachesEnd == true)
     }
 
+    /// Each read behind the index walked all tables again.
+    @Test func `the tables of samples are walked once, also when boxes follow`() throws {
+        let file = movie().headFirst(after: (0..<200).flatMap { _ in box("uuid", zeros(100)) })
+        var limits = MediaLimits.short
+        limits.elements = 600
+        let run = try MediaFile(file).plan(seconds: 10, limits: limits)
+        #expect(run.reason == nil && run.reads > 200)
+    }
+
     @Test func `a hint track is left out`() throws {
         let hint = TrackModel(id: 2, handler: "hint")
         let movie = MovieModel(tracks: [TrackModel(), hint])
@@ -112,6 +121,18 @@ struct MP4Tests {
         #expect(run.ranges == [0..<Int64(end)])
         #expect(run.plan?.reachesEnd == false)
         #expect(run.read.totalBytes <= Int64(end))
+    }
+
+    /// The walk began anew for each read.
+    @Test func `of a segment of many fragments each fragment is visited once`() throws {
+        let model = FragmentModel(hasDurations: true, hasSizes: true)
+        let segment = big(30 * model.fragmentBytes, 4) + big(30 * FragmentModel.scale, 4) + zeros(4)
+        let head = model.head + fullBox("sidx", big(1, 4), big(FragmentModel.scale, 4), zeros(8), zeros(2), big(1, 2), segment)
+        var limits = MediaLimits.short
+        limits.elements = 300
+        let run = try MediaFile(head + (0..<30).flatMap(model.fragment)).plan(seconds: 20, limits: limits)
+        let end = head.count + 20 * model.fragmentBytes + model.moof(20).count + 8 + 13 * model.sampleBytes
+        #expect(run.ranges == [0..<Int64(end)])
     }
 
     /// The head of a file of two tracks of samples of four bytes, 48 000 a second, and a fragment in

@@ -41,10 +41,10 @@ struct Movie {
     }
 
     /// The bytes of all samples that are decoded before `end`.
-    func samples(until end: MediaTime, _ limits: MediaLimits) throws(MediaReadFailure) -> Samples {
+    func samples(until end: MediaTime, _ limits: MediaLimits, chunks: inout Int) throws(MediaReadFailure) -> Samples {
         var result = Samples(ranges: ByteRangeSet(), reachesEnd: true)
         for track in tracks where track.isPlayed {
-            let samples = try track.samples(until: end, limits)
+            let samples = try track.samples(until: end, limits, chunks: &chunks)
             result.ranges.formUnion(samples.ranges)
             result.reachesEnd = result.reachesEnd && samples.reachesEnd
         }
@@ -98,9 +98,9 @@ struct Track {
         table = try SampleTable(try Boxes(tables))
     }
 
-    func samples(until end: MediaTime, _ limits: MediaLimits) throws(MediaReadFailure) -> Samples {
+    func samples(until end: MediaTime, _ limits: MediaLimits, chunks: inout Int) throws(MediaReadFailure) -> Samples {
         let (sum, overflow) = end.ticks(scale: timeScale).addingReportingOverflow(skippedTicks)
-        return try table.samples(decodedBefore: overflow ? Self.maximumTicks : min(sum, Self.maximumTicks), limits)
+        return try table.samples(decodedBefore: overflow ? Self.maximumTicks : min(sum, Self.maximumTicks), limits, chunks: &chunks)
     }
 
     /// The media time at which the first edit with media begins. An empty edit only delays the

@@ -25,16 +25,33 @@ struct MovieReader: ContainerReader {
     private var visited = ByteRangeSet()
     private var offset: Int64 = 0
     private var boxes = 0
+    /// The chunks of samples that were visited in the index.
+    private var chunks = 0
     private var movie: Movie?
+    /// The samples of the seconds that are in the index.
+    private var samples: Samples?
     private var walk: FragmentWalk?
+    /// The last segment of an index, once it is being read.
+    private var cut: CutSegment?
+
+    /// The segment of an index in which the seconds end.
+    private struct CutSegment {
+        /// The plan without the segment.
+        let plan: MediaPlan
+        let segment: ByteRange
+        /// The seconds from the segment's beginning.
+        let seconds: MediaTime
+        /// How far the fragments in the segment were visited.
+        var walk: FragmentWalk
+    }
 
     init(limits: MediaLimits) { self.limits = limits }
 
     mutating func plan(_ wanted: MediaTime, _ bytes: inout KnownBytes) throws(MediaReadFailure) -> MediaPlan {
         let end = wanted + .margin
         while movie == nil { try visitTopBox(bytes) }
-        guard let movie else { throw .malformed("the file has no moov box") }
-        let samples = try movie.samples(until: end, limits)
+        if samples == nil { samples = try movie?.samples(until: end, limits, chunks: &chunks) }
+        guard let movie, let samples else { throw .malformed("the file has no moov box") }
         if movie.isFragmented, samples.reachesEnd { return try planFragments(until: end, of: movie, &bytes) }
         try visitRest(bytes)
         return MediaPlan(container: .mp4, ranges: visited.union(samples.ranges), reachesEnd: samples.reachesEnd)
@@ -72,6 +89,7 @@ struct MovieReader: ContainerReader {
     private mutating func planFragments(
         until end: MediaTime, of movie: Movie, _ bytes: inout KnownBytes
     ) throws(MediaReadFailure) -> MediaPlan {
+        if let cut { return try plan(cut, of: movie, &bytes) }
         var walk = walk ?? FragmentWalk(from: offset, head: ByteRange(lower: 0, upper: offset))
         // A walk that lacks bytes keeps how far it came.
         defer { self.walk = walk }
@@ -104,33 +122,40 @@ struct MovieReader: ContainerReader {
         guard !selection.reachesEnd || bytes.length == index.end else { return nil }
         var ranges = ByteRangeSet([ByteRange(lower: 0, upper: index.firstOffset)])
         if let before = selection.before { ranges.insert(before) }
-        if let last = selection.last { ranges.formUnion(try part(of: last, selection, until: end, of: movie, &bytes)) }
         if let length = bytes.length, index.end != length, let tail = ByteRange(max(0, length - Self.tailBytes), length) {
             ranges.insert(tail)
         }
-        return MediaPlan(container: .mp4, ranges: ranges, reachesEnd: selection.reachesEnd && !selection.isCut)
+        var plan = MediaPlan(container: .mp4, ranges: ranges, reachesEnd: selection.reachesEnd && !selection.isCut)
+        guard let last = selection.last else { return plan }
+        guard selection.isCut, !movie.hasSamples else {
+            plan.ranges.insert(last)
+            return plan
+        }
+        let rest = MediaTime(nanoseconds: end.nanoseconds - selection.begin.nanoseconds)
+        let cut = CutSegment(plan: plan, segment: last, seconds: rest, walk: FragmentWalk(from: last.lowerBound))
+        return try self.plan(cut, of: movie, &bytes)
     }
 
-    /// The bytes that the seconds need of the last segment. A segment whose fragments cannot be read
-    /// is needed as a whole.
-    private mutating func part(
-        of segment: ByteRange, _ selection: SegmentIndex.Selection, until end: MediaTime, of movie: Movie, _ bytes: inout KnownBytes
-    ) throws(MediaReadFailure) -> ByteRangeSet {
-        let whole = ByteRangeSet([segment])
-        guard selection.isCut, !movie.hasSamples else { return whole }
+    /// The plan with the bytes that the seconds need of the last segment. A segment whose fragments
+    /// cannot be read is needed as a whole.
+    private mutating func plan(_ cut: CutSegment, of movie: Movie, _ bytes: inout KnownBytes) throws(MediaReadFailure) -> MediaPlan {
+        var (cut, plan) = (cut, cut.plan)
+        // A walk that lacks bytes keeps how far it came.
+        defer { self.cut = cut }
         bytes.readsInOrder = false
-        var walk = FragmentWalk(from: segment.lowerBound)
-        let rest = MediaTime(nanoseconds: end.nanoseconds - selection.begin.nanoseconds)
         do throws(MediaReadFailure) {
-            while walk.offset < segment.upperBound {
-                if try visit(try nextBox(bytes, at: walk.offset), &walk, until: rest, of: movie, bytes) {
-                    return walk.ranges.intersection(segment)
+            while cut.walk.offset < cut.segment.upperBound {
+                if try visit(try nextBox(bytes, at: cut.walk.offset), &cut.walk, until: cut.seconds, of: movie, bytes) {
+                    plan.ranges.formUnion(cut.walk.ranges.intersection(cut.segment))
+                    return plan
                 }
+                bytes.forget(before: cut.walk.offset)
             }
         } catch {
             if case .missing = error { throw error }
         }
-        return whole
+        plan.ranges.insert(cut.segment)
+        return plan
     }
 
     // MARK: Boxes

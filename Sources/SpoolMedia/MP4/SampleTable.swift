@@ -106,14 +106,19 @@ struct SampleTable {
 
     /// The bytes of the samples that are decoded before `ticks`, which is at most 2^61.
     ///
+    /// - Parameter chunks: The number of chunks that were visited, which the call increases.
     /// - Complexity: O(*n*), *n* being the entries of the tables.
-    func samples(decodedBefore ticks: UInt64, _ limits: MediaLimits) throws(MediaReadFailure) -> Samples {
+    func samples(
+        decodedBefore ticks: UInt64, _ limits: MediaLimits, chunks: inout Int
+    ) throws(MediaReadFailure) -> Samples {
         let wanted = count(decodedBefore: ticks + earliestShown)
         var ranges = ByteRangeSet()
         var sample: UInt64 = 0
         var run = ChunkRun(chunkRuns)
         var chunk: UInt64 = 1
         while sample < wanted, let offset = offset(of: chunk), let count = run.samples(in: chunk), count > 0 {
+            chunks += 1
+            guard chunks <= limits.elements else { throw .malformed("more than \(limits.elements) chunks") }
             let end = min(sample + count, wanted)
             let bytes = Int64(sizes.bytes(of: sample..<end))
             if offset <= UInt64(ByteRange.maximumOffset), let range = ByteRange(Int64(offset), Int64(offset) + bytes) {
