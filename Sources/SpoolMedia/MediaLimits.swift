@@ -10,8 +10,8 @@ package struct MediaLimits: Hashable, Sendable {
     /// The most bytes that a planner keeps: the largest index, and what is read around it. A reader
     /// that moves through the file releases the bytes behind it.
     package var keptBytes: Int64 = 80 << 20
-    /// The most elements (boxes, chunks, pages, frames, blocks) that one reader visits. Ten hours of MP3
-    /// have 1.4 million frames.
+    /// The most elements (boxes, chunks, pages, frames, blocks) that one reader visits. Ten hours of
+    /// MP3 have 1.4 million frames.
     package var elements = 4_000_000
     /// The most ranges of a plan. An interleaved file has one, others one for each chunk and track.
     package var ranges = 100_000
