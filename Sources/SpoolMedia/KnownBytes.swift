@@ -16,7 +16,7 @@ struct KnownBytes {
     private let skipBytes: Int64
     /// The most bytes to keep.
     private let keptBytes: Int64
-    /// The offset behind the bytes that arrived last.
+    /// The first unknown offset behind the bytes that arrived last.
     private var arrivedEnd: Int64 = 0
     /// Contiguous stretches in ascending order. Most files have one or two: head and index.
     private var pieces: [Piece] = []
@@ -44,7 +44,6 @@ struct KnownBytes {
         let room = Int(clamping: keptBytes - kept)
         let bytes = new.count > room ? Array(new.prefix(max(0, room))) : new
         guard !bytes.isEmpty else { return }
-        arrivedEnd = offset + Int64(bytes.count)
         // The piece that ends at or behind the new bytes' beginning, and begins before it.
         if let index = pieces.lastIndex(where: { $0.offset <= offset && offset <= $0.end }) {
             append(bytes, at: offset, to: index)
@@ -65,6 +64,7 @@ struct KnownBytes {
             let next = pieces.remove(at: index + 1)
             append(next.bytes, at: next.offset, to: index)
         }
+        arrivedEnd = pieces[index].end
     }
 
     /// Releases bytes before `offset`. A reader that moves forward only calls this to keep memory
@@ -106,7 +106,8 @@ struct KnownBytes {
     private func missing(from offset: Int64, to end: Int64) -> MediaReadFailure {
         var lower = pieces.last { $0.offset <= offset && $0.end > offset }?.end ?? offset
         if readsInOrder, arrivedEnd < lower, lower - arrivedEnd <= skipBytes { lower = arrivedEnd }
-        let upper = min(max(end, lower + readBytes), length ?? .max)
+        let next = pieces.first { $0.offset > lower }?.offset
+        let upper = min(max(end, lower + readBytes), length ?? .max, next ?? .max)
         guard upper - lower <= keptBytes - kept else {
             return .malformed("the structure takes more than \(keptBytes) bytes of memory")
         }

@@ -56,6 +56,12 @@ struct PlannerTests {
         }
     }
 
+    @Test func `a step requests no byte that has come`() {
+        var planner = MediaPlanner(seconds: 10, length: 100_000)
+        planner.received(zeros(1000), at: 5000)
+        #expect(planner.next() == .read(ByteRange(lower: 0, upper: 5000)))
+    }
+
     @Test func `the same step comes again until its bytes have come`() {
         var planner = MediaPlanner(seconds: 10, length: 100_000)
         let first = planner.next()
