@@ -143,6 +143,18 @@ struct AudioTests {
         #expect(run.plan?.ranges.ranges.first.map { $0.count > Int64(head.count + open.count + 2000) } == true)
     }
 
+    /// The plan ended with the first stream, as in a recording of a radio station.
+    @Test(arguments: [0, 128])
+    func `streams that follow each other in an Ogg file count together`(tagBytes: Int) throws {
+        let link = OggModel.file(head: OggModel.vorbisHead, rate: 44_100, seconds: 3, pageBytes: 30_000)
+        let file = (0..<4).flatMap { _ in link } + zeros(tagBytes)
+        let page = OggModel.page(zeros(30_000), granule: 0).count
+        let run = try MediaFile(file).plan(seconds: 4.5)
+        #expect(run.ranges.first == 0..<Int64(2 * link.count - page))
+        let whole = try MediaFile(file).plan(seconds: 60)
+        #expect(whole.ranges == [0..<Int64(file.count)])
+    }
+
     @Test func `an Ogg file without a clock is not readable`() throws {
         let run = try MediaFile(OggModel.file(head: zeros(30), rate: 1, seconds: 3)).plan(seconds: 10)
         #expect(run.plan == nil)

@@ -15,6 +15,8 @@ struct OggReader: ContainerReader {
     private var offset: Int64 = 0
     private var pages = 0
     private var streams: [UInt64: Stream] = [:]
+    /// The time of the streams that ended before those in `streams` began (RFC 3533 §4, chaining).
+    private var passed = MediaTime(nanoseconds: 0)
 
     /// One logical stream, of a codec whose clock is known.
     private struct Stream {
@@ -23,6 +25,8 @@ struct OggReader: ContainerReader {
         var skipped: UInt64
         var reached: UInt64 = 0
         var hasEnded = false
+
+        var time: MediaTime { MediaTime(ticks: reached - min(skipped, reached), scale: sampleRate) }
     }
 
     init(limits: MediaLimits) { self.limits = limits }
@@ -30,19 +34,28 @@ struct OggReader: ContainerReader {
     mutating func plan(_ wanted: MediaTime, _ bytes: inout KnownBytes) throws(MediaReadFailure) -> MediaPlan {
         bytes.readsInOrder = true
         let end = wanted + .margin
-        while !bytes.isEnd(offset), !reaches(end) { try readPage(&bytes) }
+        while !bytes.isEnd(offset), !reaches(end), try hasPage(bytes) { try readPage(&bytes) }
         guard !streams.isEmpty else { throw .malformed("an Ogg file without a stream whose clock Spool reads") }
         var ranges = ByteRangeSet([ByteRange(lower: 0, upper: max(offset, 1))])
         if let length = bytes.length, let tail = ByteRange(max(0, length - Self.tailBytes), length) { ranges.insert(tail) }
         return MediaPlan(container: .ogg, ranges: ranges, reachesEnd: bytes.isEnd(offset))
     }
 
+    private var haveEnded: Bool { streams.values.allSatisfy(\.hasEnded) }
+
+    /// Whether all streams reach `end`, but those that ended before others.
     private func reaches(_ end: MediaTime) -> Bool {
         !streams.isEmpty
-            && streams.values.allSatisfy { stream in
-                let samples = stream.reached - min(stream.skipped, stream.reached)
-                return stream.hasEnded || MediaTime(ticks: samples, scale: stream.sampleRate) >= end
-            }
+            && (haveEnded
+                ? streams.values.contains { passed + $0.time >= end }
+                : streams.values.allSatisfy { $0.hasEnded || passed + $0.time >= end })
+    }
+
+    /// Whether a page is at `offset`. Other bytes, such as tags, may follow the last stream.
+    private func hasPage(_ bytes: KnownBytes) throws(MediaReadFailure) -> Bool {
+        guard !streams.isEmpty, haveEnded else { return true }
+        guard !bytes.isEnd(offset + 26) else { return false }
+        return try bytes.read(27, at: offset).starts(withText: "OggS")
     }
 
     private mutating func readPage(_ bytes: inout KnownBytes) throws(MediaReadFailure) {
@@ -59,7 +72,7 @@ struct OggReader: ContainerReader {
         let content = table.reduce(0) { $0 + Int($1) }
         if flags & 2 != 0, streams.count < Self.maximumStreams {
             let packet = try bytes.read(min(content, 64), at: offset + 27 + Int64(segments))
-            if let stream = Self.stream(packet) { streams[serial] = stream }
+            if let stream = Self.stream(packet) { begin(stream, serial) }
         } else if granule != .max {
             // A granule position of -1 means that no packet ends on the page.
             streams[serial]?.reached = granule
@@ -67,6 +80,15 @@ struct OggReader: ContainerReader {
         if flags & 4 != 0 { streams[serial]?.hasEnded = true }
         offset += 27 + Int64(segments + content)
         bytes.forget(before: offset)
+    }
+
+    /// Adds a stream, which follows the others if all have ended.
+    private mutating func begin(_ stream: Stream, _ serial: UInt64) {
+        if haveEnded, let longest = streams.values.map(\.time).max() {
+            passed = passed + longest
+            streams = [:]
+        }
+        streams[serial] = stream
     }
 
     /// The clock of the stream that begins with `packet`, or nil for another codec.
