@@ -56,6 +56,10 @@ final class ServerLoop: @unchecked Sendable {
         gathering = .allocate(byteCount: Self.gatheredHeadBytes + Self.gatheredBodyBytes, alignment: 4096)
     }
 
+    /// Whether a connection may hold `count` bytes behind a request in progress. A few pipelined
+    /// requests, which have fewer than 8 KiB, always have room.
+    func mayHold(_ count: Int) -> Bool { heldInputBytes <= maximumHeldInputBytes || count <= 8 << 10 }
+
     deinit {
         scratch.deallocate()
         gathering.deallocate()

@@ -145,16 +145,11 @@ extension Connection {
         if receiving.hasMoreRequests { continueLater() }
     }
 
-    /// Ends a connection that holds many bytes behind a request in progress, when the server holds more
-    /// than its bound. The client sends those requests again (RFC 9112 §9.3.2).
+    /// Ends a connection with many bytes behind a request in progress, when the server has no room for
+    /// them. The client sends those requests again (RFC 9112 §9.3.2).
     func endIfInputIsTooLong() {
-        guard server.heldInputBytes > server.maximumHeldInputBytes, receiving.input.count > Self.mostBytesBehindRequest else { return }
-        clientLeft()
+        if !server.mayHold(receiving.input.count) { clientLeft() }
     }
-
-    /// The bytes behind a request in progress that a connection always keeps. A few pipelined
-    /// requests have fewer.
-    private static var mostBytesBehindRequest: Int { 8 << 10 }
 
     /// Updates the server's count of held bytes with those of this connection.
     func countInput() {

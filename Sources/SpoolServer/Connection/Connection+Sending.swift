@@ -32,18 +32,7 @@ extension Connection {
     /// Sends the head of an interim response.
     func sendInterim(_ status: Int, fields: HTTPFields) {
         guard phase == .handling, let size = server.writeInterim(status, fields) else { return }
-        if !sendOptional(server.headBuffer.bytes, size) { clientLeft() }
-    }
-
-    /// Sends an interim response, or leaves it out while earlier responses fill the socket.
-    ///
-    /// - Returns: False when the client is gone: all earlier responses were sent, so there is room for
-    ///   all of it or for none.
-    func sendOptional(_ bytes: UnsafeRawBufferPointer, _ size: Int) -> Bool {
-        switch socket.send(bytes) {
-        case .count(size), .wouldBlock: true
-        default: false
-        }
+        if !socket.send(server.headBuffer.bytes).isAllOrNothing(of: size) { clientLeft() }
     }
 
     /// Takes the source of a body that follows, and closes that of one that does not.
@@ -332,20 +321,10 @@ extension Connection {
     /// one.
     private func abort(_ reason: String) -> Step {
         guard phase != .closed else { return .left }
-        let isReset = resetIfEndOfBody()
+        let needsReset = sending.framing.needsReset
         finishExchange(.aborted(reason))
-        if isReset { close() } else { beginDraining() }
+        if needsReset { close() } else { beginDraining() }
         return .left
-    }
-
-    /// Lets the connection end with a reset, if its end is the end of the present body. A normal close
-    /// would look like a complete body.
-    ///
-    /// - Returns: Whether it ends so.
-    @discardableResult func resetIfEndOfBody() -> Bool {
-        guard sending.framing.needsReset else { return false }
-        socket.resetOnClose()
-        return true
     }
 
     /// Handles the end of a response: goes on to the next request, or closes.
@@ -370,6 +349,8 @@ extension Connection {
         closeSource()
         counted.end(in: server.census)
         guard sending.isAnswering else { return }
+        // The end of the connection is the end of such a body: a normal close would make it look whole.
+        if sending.framing.needsReset, end != .complete { socket.resetOnClose() }
         let record = server.ended(&sending, end, from: socket.peerAddress)
         if sending.isUnsentLimited { socket.limitUnsent(to: 0) }
         let serial = sending.warmingSerial, exchange = sending.exchange
@@ -387,6 +368,15 @@ extension Connection {
 }
 
 extension Transferred {
+    /// Whether an interim response of `size` bytes was sent, or left out because earlier responses
+    /// fill the socket. All of them were sent, so a part of it means that the client is gone.
+    func isAllOrNothing(of size: Int) -> Bool {
+        switch self {
+        case .count(size), .wouldBlock: true
+        default: false
+        }
+    }
+
     /// Whether `sendfile` found the file too short or its disk failing. Errors of the socket, and a
     /// file that is temporarily unreadable, do not count as such.
     fileprivate var meansUnreadable: Bool {

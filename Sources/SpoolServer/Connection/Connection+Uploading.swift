@@ -15,7 +15,7 @@ extension Connection {
         sink.onRoom(uploadWake)
         upload = Upload(sink: sink, remaining: Int(head.contentLength))
         guard head.expectsContinue else { return true }
-        return Self.interimContinue.withUnsafeBytes { sendOptional($0, Self.interimContinue.count) }
+        return Self.interimContinue.withUnsafeBytes { socket.send($0).isAllOrNothing(of: $0.count) }
     }
 
     /// The time in which the next bytes of the body have to come. Nil without an upload, and while

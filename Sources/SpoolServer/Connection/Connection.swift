@@ -142,7 +142,6 @@ final class Connection: @unchecked Sendable {
     /// Ends the exchange and closes the connection, because the client is gone or unusable.
     func clientLeft() {
         guard phase != .closed else { return }
-        resetIfEndOfBody()
         finishExchange(.clientLeft)
         close()
     }
