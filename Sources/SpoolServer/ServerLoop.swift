@@ -56,9 +56,11 @@ final class ServerLoop: @unchecked Sendable {
         gathering = .allocate(byteCount: Self.gatheredHeadBytes + Self.gatheredBodyBytes, alignment: 4096)
     }
 
-    /// Whether a connection may hold `count` bytes behind a request in progress. A few pipelined
-    /// requests, which have fewer than 8 KiB, always have room.
-    func mayHold(_ count: Int) -> Bool { heldInputBytes <= maximumHeldInputBytes || count <= 8 << 10 }
+    /// The bytes behind a request in progress that always have room: a few pipelined requests.
+    private static let pipelinedBytes = 8 << 10
+
+    /// Whether a connection may hold `count` bytes behind a request in progress.
+    func mayHold(_ count: Int) -> Bool { heldInputBytes <= maximumHeldInputBytes || count <= Self.pipelinedBytes }
 
     deinit {
         scratch.deallocate()
