@@ -154,8 +154,12 @@ extension SessionVersion {
 
     // MARK: Verification
 
-    /// Begins the verification of the bytes from `offset` on, unless they are verified or that is
-    /// under way.
+    /// Begins the verification of the blocks from `offset` on, unless that byte is verified or that
+    /// is under way.
+    ///
+    /// Always whole blocks, because a checksum covers the stored bytes of a block. If two
+    /// verifications shared a block, the first one would give it free for an eviction, and the
+    /// second one would find the evicted bytes damaged.
     /// - Returns: the bytes to compare with their checksums, or nil if there are none.
     mutating func beginVerification(from offset: Int64, to limit: Int64, _ limits: SessionLimits) -> ByteRange? {
         // Where verified and unverified bytes alternate too often, longer runs keep their list
@@ -163,8 +167,9 @@ extension SessionVersion {
         let isScattered = self.unverified.rangeCount > limits.verifyIslands
         let end = isScattered ? offset.border(after: limits.verifyAheadBytes) : limit
         guard !self.verifying.contains(offset), let run = self.unverified.prefix(from: offset, upTo: end) else { return nil }
-        let upper = self.verifying.firstRange(atOrAfter: offset).map { min($0.lowerBound, run.upperBound) } ?? run.upperBound
-        let range = ByteRange(lower: offset, upper: upper)
+        let next = self.verifying.firstRange(atOrAfter: offset)?.lowerBound ?? .max
+        let blocks = run.widened(to: limits.blockBytes)
+        let range = ByteRange(lower: blocks.lowerBound, upper: min(blocks.upperBound, next, self.representation.length ?? .max))
         self.verifying.insert(range)
         return range
     }

@@ -33,12 +33,34 @@ import Testing
         #expect(isOver)
     }
 
-    @Test func `verification for a waiting reader covers only its range`() {
+    @Test func `verification for a waiting reader covers only the blocks of its range`() {
         let probe = SessionProbe()
         probe.open(length: 10 * MiB, stored: [0...10 * MiB - 1], isVerified: false)
         let reader = probe.join(2 * MiB + 100, 2 * MiB + 200)
         #expect(probe.step(reader) == .wait)
-        #expect(probe.verifications == [range(2 * MiB + 100, 2 * MiB + 200)])
+        #expect(probe.verifications == [range(2 * MiB, 2 * MiB + 65_536)])
+    }
+
+    @Test func `two verifications never share a block, so none is evicted before its comparison is over`() throws {
+        let probe = SessionProbe()
+        probe.open(length: 10 * MiB, stored: [0...10 * MiB - 1], isVerified: false)
+        let first = probe.join(0, 2 * MiB + 100), second = probe.join(2 * MiB + 100, 2 * MiB + 200)
+        _ = (probe.step(first), probe.step(second))
+        let third = probe.join(2 * MiB - 100, 2 * MiB + 200)
+        #expect(probe.step(third) == .wait)
+        #expect(probe.verifications == [range(0, MiB), range(2 * MiB, 2 * MiB + 65_536), range(2 * MiB - 65_536, 2 * MiB)])
+        probe.verified(2 * MiB - 65_536...2 * MiB - 1)
+        for reader in [first, second, third] { probe.leave(reader) }
+        let gone = probe.machine.evict(100 * MiB, sparing: ByteRangeSet(), regions: [])
+        #expect(gone.contains(range(2 * MiB - 65_536, 2 * MiB)))
+        #expect(gone.intersection(range(2 * MiB, 2 * MiB + 65_536)).isEmpty)
+    }
+
+    @Test func `a verification ends with the resource`() {
+        let probe = SessionProbe()
+        probe.open(length: 100_000, stored: [70_000...99_999], isVerified: false)
+        #expect(probe.step(probe.join(80_000)) == .wait)
+        #expect(probe.verifications == [range(65_536, 100_000)])
     }
 
     @Test func `verification runs ahead of a reader`() {
