@@ -12,15 +12,12 @@ import SpoolSystem
 final class ResourceAnswer {
     private let exchange: Exchange
     private let cache: MediaCache
-    private let url: MediaURL
-    private let key: ResourceKey?
+    private let query: ResourceQuery
     /// The way to the variant that answers the request, or nil for a URL without a key.
     private var route: VariantRoute?
     private let now: @Sendable () -> Timestamp
     private let fieldRules: ResourceFields
     private let relay = WakeRelay()
-    private let range: RangeHeader?
-    private let isHead: Bool
     private var options: ReadOptions
     private var reader: SessionReader?
     private var position: Position?
@@ -36,8 +33,6 @@ final class ResourceAnswer {
     /// Whether the reader has joined without need of bytes, and needs some.
     private var owesWish = false
     private let manifests: ManifestDoor
-    /// Whether the client resolves the references of manifests by itself.
-    private let isForProgram: Bool
     /// The search for a manifest, or nil once the resource is known to be none.
     private var manifest: ManifestReading?
 
@@ -53,73 +48,43 @@ final class ResourceAnswer {
 
     /// Creates an answer for the request of `exchange`.
     ///
-    /// - Parameters:
-    ///   - policy: When stored bytes are used without asking the origin, or nil for the cache's
-    ///     policy.
-    ///   - manifests: The memory about manifests, whose references lead through the proxy.
-    ///   - client: The client's own request for the origin, or nil for a URL that cannot be asked.
-    ///   - page: The requesting page's web site, in the form for the origin, or nil for none.
-    ///   - visit: The settings of the player, or nil for none.
+    /// - Parameter manifests: The memory about manifests, whose references lead through the proxy.
     init(
-        exchange: Exchange, cache: MediaCache, url: MediaURL, key: ResourceKey?, policy: CachePolicy?, manifests: ManifestDoor,
-        client: ClientRequest?, page: String?, fields: ResourceFields, visit: VisitSettings?,
+        exchange: Exchange, cache: MediaCache, query: ResourceQuery, manifests: ManifestDoor, fields: ResourceFields,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.exchange = exchange
         self.cache = cache
-        self.url = url
-        self.key = key
+        self.query = query
+        self.manifests = manifests
         self.now = now
         fieldRules = fields
-        let request = exchange.request
-        isHead = request.method == "HEAD"
-        // Range is defined for GET only (RFC 9110 §14.2).
-        range = isHead ? nil : request[.range].flatMap(RangeHeader.init)
-        var options = ReadOptions(cachePolicy: policy)
-        options.site = page
-        options.requester = exchange.client
-        if let visit { (options.requestFields, options.access) = (visit.requestFields(url.text), visit.access) }
-        options.priority = RequestUrgency.priority(request.fields["Priority"])
-        options.endsSoon = true
-        options.takesAnyStatus = true
-        options.asksWhole = range == nil
-        if case .suffix(let count)? = range?.specs.first, range?.specs.count == 1, count > 0, !request.has(.ifRange) {
-            options.suffix = min(count, ByteRange.maximumOffset)
-        }
-        options.followsRedirects =
-            !fields.isSite
-            || BrowserDestination(request[.secFetchDest]) == .other
-                && (range != nil || MediaKind.isMediaExtension(pathExtension(url: url.text)))
-        if request.has(.cacheControl) {
-            options.request = CacheControl(request.fields)
-        } else if let pragma = request[.pragma], CacheControl(pragma).noCache != nil {
-            // HTTP/1.0 clients send `Pragma` (RFC 9111 §5.4).
-            options.request = CacheControl("no-cache")
-        }
-        if options.request.onlyIfCached { options.mode = .onlyStored } else if options.request.noStore { options.mode = .doNotStore }
-        self.manifests = manifests
-        isForProgram = visit?.rewritesManifests == false
-        if let key, !isForProgram {
-            manifest = ManifestReading(door: manifests, url: url.text, key: key, request: request, client: exchange.client) { [relay] in
-                relay.wake()
-            }
+        options = query.options(isSite: fields.isSite)
+        if let key = query.key, !query.isForProgram {
+            manifest = ManifestReading(
+                door: manifests, url: query.url.text, key: key, request: exchange.request, client: exchange.client
+            ) { [relay] in relay.wake() }
             manifest?.adjust(&options)
         }
-        self.options = options
         // The tag of a rewritten manifest is the proxy's own.
-        let tags = manifest?.isExpected == true ? [] : Precondition.tags(of: request.fields)
-        if let key, let client { route = VariantRoute(client, to: key, ownTags: tags) }
+        let tags = manifest?.isExpected == true ? [] : Precondition.tags(of: exchange.request.fields)
+        if let key = query.key, let client = query.client { route = VariantRoute(client, to: key, ownTags: tags) }
     }
+
+    private var range: RangeHeader? { query.range }
+    private var isHead: Bool { query.isHead }
 
     private var onlyStored: Bool { options.mode == .onlyStored }
 
     /// Begins. The response comes now or later.
     func begin() {
         // The relay keeps this object alive until the response, or until the client leaves.
-        let loop = exchange.loop
-        let box = LoopConfined(self)
+        let (box, loop) = (LoopConfined(self), exchange.loop)
         relay.set { loop.post { box.value.proceed() } }
-        exchange.onClose { self.giveUp() }
+        exchange.onClose {
+            self.isAnswered = true
+            self.leave()
+        }
         guard let route else { return join() }
         switch cache.variants.liveVerdict(of: route.base, for: route.client) {
         case .use: join()
@@ -133,42 +98,20 @@ final class ResourceAnswer {
     /// - Parameter isLooking: Whether the version there may answer other requests. Then the reader
     ///   causes no fetch before it has looked.
     private func join(isLooking: Bool = false) {
-        let (start, end, wantsBytes) = wish
+        let needsAll = readsWhole || manifest?.isExpected == true
+        let (start, end, wantsBytes) = isSecondLook ? (0, nil, false) : needsAll ? (0, nil, true) : query.wish
         owesWish = wantsBytes && isLooking
         var options = options
         options.client = route?.client
         if route?.isApart == true { options.mode = .doNotStore }
         do {
             reader = try cache.sessionReader(
-                for: url, key: route?.key ?? key, start: start, end: end, wantsBytes: wantsBytes && !isLooking, options: options,
-                wake: { [relay] in relay.wake() })
+                for: query.url, key: route?.key ?? query.key, start: start, end: end, wantsBytes: wantsBytes && !isLooking,
+                options: options, wake: { [relay] in relay.wake() })
         } catch {
             return fail(error)
         }
         proceed()
-    }
-
-    /// The range that the next reader joins with.
-    private var wish: (start: Int64, end: Int64?, wantsBytes: Bool) {
-        if isSecondLook { return (0, nil, false) }
-        return readsWhole ? (0, nil, true) : firstWish
-    }
-
-    /// The range of the first origin request for a resource that is not known yet.
-    private var firstWish: (start: Int64, end: Int64?, wantsBytes: Bool) {
-        if manifest?.isExpected == true { return (0, nil, true) }
-        if isHead || exchange.request.has(.ifNoneMatch) || exchange.request.has(.ifModifiedSince) { return (0, nil, false) }
-        switch range?.specs.first {
-        // The response contains the length of such a resource, if it has one, or reports that it
-        // does not exist.
-        case let spec? where spec.first ?? 0 >= ByteRange.maximumOffset: return (0, nil, false)
-        case .bounded(let first, let last): return (first, last >= ByteRange.maximumOffset ? nil : last + 1, true)
-        case .from(let first): return (first, nil, true)
-        case .suffix where options.suffix != nil: return (0, nil, true)
-        // The length must be known before the end of the resource is.
-        case .suffix: return (0, nil, false)
-        case nil: return (0, nil, true)
-        }
     }
 
     // MARK: Steps
@@ -212,8 +155,7 @@ final class ResourceAnswer {
     private func search() {
         guard let route else { return }
         if route.isLost { return found(.success(.apart(key: route.apart, unasked: nil))) }
-        let loop = exchange.loop
-        let box = LoopConfined(self)
+        let (box, loop) = (LoopConfined(self), exchange.loop)
         cache.variants.find(of: route.base, for: route.client) { found in loop.post { box.value.found(found) } }
     }
 
@@ -223,10 +165,10 @@ final class ResourceAnswer {
         case .failure(let error): fail(error)
         case .success(let choice):
             guard route?.isApart != true else {
-                return fail(CacheError(.removed, "the resource's variants change too often; ask again", key: key))
+                return fail(CacheError(.removed, "the resource's variants change too often; ask again", key: query.key))
             }
             guard route?.found(choice, onlyStored: onlyStored) == true else {
-                return fail(CacheError(.notStored, "no stored variant answers this request, and only stored ones were asked for", key: key))
+                return fail(CacheError(.notStored, "no stored variant answers the request, and it asks for stored ones", key: query.key))
             }
             join(isLooking: true)
         }
@@ -240,7 +182,7 @@ final class ResourceAnswer {
     private func readsManifest(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) -> Bool {
         guard let manifest, representation.isContent else {
             // A child of a manifest that fails makes the manifest be asked for again.
-            if !representation.isContent { manifests.childFailed(url.text, status: representation.status) }
+            if !representation.isContent { manifests.childFailed(query.url.text, status: representation.status) }
             return false
         }
         return go(on: manifest.step(reader, generation, representation), of: representation, reader)
@@ -318,7 +260,7 @@ final class ResourceAnswer {
             fields[.contentLength] = representation.length.map(String.init)
             return answer(Response(200, fields: fields))
         }
-        if honoursRange, !reader.readsPage, representation.length == nil, let part = part(of: reader) {
+        if honoursRange, !reader.readsPage, representation.length == nil, let part = query.part(of: reader.servedPart) {
             return answerPart(reader, generation, representation, part, .unknown)
         }
         guard let length = representation.length, !reader.readsPage else {
@@ -365,9 +307,7 @@ final class ResourceAnswer {
 
     private func answerWhole(_ reader: SessionReader, _ generation: GenerationID, _ representation: Representation) {
         guard let coverage = coverageIfReady(reader, generation, []) else { return }
-        let fields = fields(representation, coverage)
-        reader.markTold()
-        answer(Response(200, fields: fields, body: .source(body(reader), length: representation.length)))
+        send(200, fields(representation, coverage), from: reader, length: representation.length)
     }
 
     /// Answers with a response of another status. Ranges and conditions do not apply to it (RFC
@@ -383,13 +323,11 @@ final class ResourceAnswer {
         let known: SessionReader.Coverage? = isHead ? (reader.foundVersion ? .complete : SessionReader.Coverage.none) : nil
         guard let coverage = known ?? coverageIfReady(reader, generation, []) else { return }
         var fields = fields(representation, coverage)
-        reader.markTold()
         let hasNoContent = StatusRules.hasNoContent(representation.status)
-        if isHead || hasNoContent {
-            fields[.contentLength] = hasNoContent ? nil : representation.length.map(String.init)
-            return answer(Response(representation.status, fields: fields))
-        }
-        answer(Response(representation.status, fields: fields, body: .source(body(reader), length: representation.length)))
+        guard isHead || hasNoContent else { return send(representation.status, fields, from: reader, length: representation.length) }
+        reader.markTold()
+        fields[.contentLength] = hasNoContent ? nil : representation.length.map(String.init)
+        answer(Response(representation.status, fields: fields))
     }
 
     private func answerPart(
@@ -398,17 +336,7 @@ final class ResourceAnswer {
         guard let coverage = coverageIfReady(reader, generation, [range]) else { return }
         var fields = fields(representation, coverage)
         fields[.contentRange] = ContentRange.part(range, length: length).fieldValue
-        reader.markTold()
-        answer(Response(206, fields: fields, body: .source(body(reader), length: range.count)))
-    }
-
-    /// The bytes of the client's range that the origin's response has, where no other response may
-    /// continue it, and it states no complete length.
-    private func part(of reader: SessionReader) -> ByteRange? {
-        guard let served = reader.servedPart, case .ranges(let ranges)? = range?.resolve(length: served.upperBound),
-            ranges.count == 1
-        else { return nil }
-        return served.contains(ranges[0].lowerBound) ? ranges[0] : nil
+        send(206, fields, from: reader, length: range.count)
     }
 
     /// Answers several ranges. Each part has a reader of its own, which joins when its turn comes
@@ -419,23 +347,20 @@ final class ResourceAnswer {
         guard let coverage = coverageIfReady(reader, generation, ranges) else { return }
         var fields = fields(representation, coverage)
         let storesNothing = options.mode == .doNotStore || route?.isApart == true
-        let parts = ranges.map { [cache, url, options, key = reader.key] range in
+        let parts = ranges.map { [cache, url = query.url, options, key = reader.key] range in
             MultipartByteRanges.Part(range) {
                 PartBodySource(
                     cache: cache, url: url, key: key, page: options.site, range: range, generation: generation,
                     storesNothing: storesNothing)
             }
         }
-        let multipart = MultipartByteRanges(parts: parts, partType: representation.contentType, total: length, boundary: boundary())
+        // 128 random bits cannot occur in the parts.
+        let boundary = "spool-" + cache.environment.random.word()
+        let multipart = MultipartByteRanges(parts: parts, partType: representation.contentType, total: length, boundary: boundary)
         fields[.contentType] = multipart.contentType
         reader.markTold()
         answer(Response(206, fields: fields, body: .source(multipart, length: multipart.length)))
         leave()
-    }
-
-    /// Returns a boundary of 128 random bits, which cannot occur in the parts.
-    private func boundary() -> String {
-        "spool-" + cache.environment.random.word()
     }
 
     /// The question whether the stored resource is longer at its origin: a client that asks behind
@@ -447,7 +372,7 @@ final class ResourceAnswer {
         // it.
         let isStandard = options.cachePolicy == .standard
         if let question = reader.claimEndQuestion(), question == .conditional || !isStandard { return question }
-        return manifests.edge(of: url.text) != nil && reader.foundVersion && !reader.wasValidated ? .conditional : nil
+        return manifests.edge(of: query.url.text) != nil && reader.foundVersion && !reader.wasValidated ? .conditional : nil
     }
 
     /// Passes the client's own range on, because nothing could tie its answer to the stored
@@ -510,42 +435,16 @@ final class ResourceAnswer {
         return new
     }
 
-    private func body(_ reader: SessionReader) -> SessionBodySource {
-        SessionBodySource(reader: reader, relay: relay, beginsInMemory: beginsInMemory)
+    /// Answers with the bytes of the reader from its position on.
+    private func send(_ status: Int, _ fields: HTTPFields, from reader: SessionReader, length: Int64?) {
+        let source = SessionBodySource(reader: reader, relay: relay, beginsInMemory: beginsInMemory)
+        reader.markTold()
+        answer(Response(status, fields: fields, body: .source(source, length: length)))
     }
-
-    // MARK: Fields
 
     private func fields(_ representation: Representation, _ coverage: SessionReader.Coverage) -> HTTPFields {
-        let source: CacheStatus.Source =
-            switch coverage {
-            case .complete where reader?.wasValidated == true: .forwarded(options.request.noCache == nil ? .stale : .request)
-            case .complete: .hit
-            case .partial: .forwarded(.partial)
-            case .none: .forwarded(.uriMiss)
-            }
-        let fieldRules = fieldRules.of(representation)
-        var own = reader?.takeAskersFields() ?? [:]
-        var cookies = own.values(of: .setCookie)
-        own[.setCookie] = nil
-        // Another origin, to which redirects led, sets no cookies of this one.
-        if let final = representation.finalOrigin, final != url.origin.description { cookies = [] }
-        if !fieldRules.isSite, !isForProgram { cookies = manifests.cookies(cookies, from: url, for: exchange.request) }
-        let isOther = !representation.isContent && !(reader?.foundVersion != false)
-        var fields = fieldRules.content(
-            of: representation, source, isCollapsed: coverage == .none && reader?.hasAsked == false, own: own, cookies: cookies,
-            forwardStatus: isOther ? representation.status : nil)
-        if !fieldRules.isSite, let location = fields[.location] { fields[.location] = absolute(location, in: representation) }
-        fields[.age] = String(representation.currentAge(now: now()))
-        if isForProgram { fields[Representation.finalURLField] = representation.finalURL }
-        return fields
-    }
-
-    /// Returns the URL that a `Location` names at the origin, or nil for a text that names none. At
-    /// this proxy, a relative one would lead elsewhere.
-    private func absolute(_ location: String, in representation: Representation) -> String? {
-        let base = representation.finalURL ?? representation.finalOrigin ?? url.text
-        do { return try URIReference(lenient: base).resolving(location: location).text } catch { return nil }
+        AnswerFields(query: query, rules: fieldRules, manifests: manifests, now: now())
+            .content(of: representation, coverage, by: reader, isForced: options.request.noCache != nil, for: exchange.request)
     }
 
     // MARK: Errors and the end
@@ -555,11 +454,11 @@ final class ResourceAnswer {
         if let reader, let step = route?.step(after: error, of: reader) { return take(step) }
         if case .status(304, let fields)? = error.cause as? OriginError, route?.offersOwnTags == true { return answerNotModified(fields) }
         let status = error.statusForClient
-        if !error.isRefusal { manifests.childFailed(url.text, status: status) }
-        var fields = error.tellingFields
-        fields[.cacheStatus] = CacheStatus(.forwarded(.miss), forwardStatus: error.status, detail: error.code.rawValue).fieldValue
-        fields[.proxyStatus] = (error.cause as? OriginError).flatMap(ProxyStatus.fieldValue)
-        if case .notAsked(let target, _)? = error.cause as? OriginError, mayAskItself(for: target) {
+        if !error.isRefusal { manifests.childFailed(query.url.text, status: status) }
+        var fields = error.fields
+        if case .notAsked(let target, _)? = error.cause as? OriginError,
+            query.mayAskItself(for: target, isOfOthers: exchange.isFromNetwork || cache.configuration.freshness.isShared)
+        {
             fields[.location] = target
             return answer(Response(307, fields: fieldRules.error(fields)))
         }
@@ -571,12 +470,6 @@ final class ResourceAnswer {
         var fields = fieldRules.forwarded(ResponseHead(status: 304, fields: fields))
         fields.append(.cacheStatus, CacheStatus(.forwarded(.uriMiss), forwardStatus: 304).fieldValue)
         answer(Response(304, fields: fields))
-    }
-
-    /// Whether the client is sent to a URL that the proxy does not ask. A stranger could have made
-    /// the proxied URL of a public name that leads to a private address; then it is refused.
-    private func mayAskItself(for target: String) -> Bool {
-        target.withoutUserinfo != url.withoutUserinfo || !(exchange.isFromNetwork || cache.configuration.freshness.isShared)
     }
 
     /// Handles an origin's answer that the first range has no bytes.
@@ -598,56 +491,9 @@ final class ResourceAnswer {
         exchange.respond(response)
     }
 
-    private func giveUp() {
-        isAnswered = true
-        leave()
-    }
-
     private func leave() {
         relay.clear()
         reader?.leave()
         reader = nil
     }
-}
-
-extension CacheError {
-    /// The status with which the proxy reports the error.
-    package var statusForClient: Int {
-        switch code {
-        // An unrequested success, redirect or 304 cannot be forwarded, because it would describe
-        // the proxy's own response.
-        case .originStatus: status.map { (400...599).contains($0) ? $0 : 502 } ?? 502
-        case .originTimeout, .notStored, .networkRefused: 504
-        case .unsupportedURL: 400
-        case .exists: 409
-        case .closed, .removed: 503
-        case .originUnreachable where isRefusal: 403
-        case .store, .storeLocked, .configuration: 500
-        default: 502
-        }
-    }
-
-    /// Whether the proxy itself refuses to ask for the resource.
-    fileprivate var isRefusal: Bool { if case .notAsked? = cause as? OriginError { true } else { false } }
-
-    /// The origin's fields with advice for the client, such as a time to retry or a demand for
-    /// credentials.
-    fileprivate var tellingFields: HTTPFields {
-        guard case .status(_, var fields)? = cause as? OriginError else { return [:] }
-        fields[.date] = nil
-        return fields
-    }
-
-    /// The length of the resource, from an unsatisfiable range.
-    fileprivate var length: Int64? {
-        if case .rangeNotSatisfiable(let length)? = cause as? OriginError { length } else { nil }
-    }
-}
-
-/// A value of the loop's thread that travels in a closure to that thread.
-package struct LoopConfined<Value>: @unchecked Sendable {
-    // Safe to send: made and used on the loop's thread only.
-    package let value: Value
-    /// Wraps a value on the loop's thread.
-    package init(_ value: Value) { self.value = value }
 }

@@ -179,9 +179,10 @@ final class ProxyRouter: Handler {
             fields[.origin] = page(of: request)
             return OriginTunnel(exchange, url: url, fields, rules: fieldRules, cache: cache).begin()
         }
+        let query = ResourceQuery(
+            exchange, of: url, key: meaning.key, policy: policy(for: url), client: client, page: page(of: request), visit: settings)
         ResourceAnswer(
-            exchange: exchange, cache: cache, url: url, key: meaning.key, policy: policy(for: url), manifests: manifests,
-            client: client, page: page(of: request), fields: fieldRules, visit: settings, now: wallNow
+            exchange: exchange, cache: cache, query: query, manifests: manifests, fields: fieldRules, now: wallNow
         ).begin()
     }
 }
