@@ -31,17 +31,17 @@ import Testing
 
     private func get(_ world: ProxyWorld, _ name: String) throws -> ProxyClient.Answer { try world.get("/https/origin.example/v/\(name)") }
 
+    /// Gets files, and waits until the index has them.
     private func play(_ world: ProxyWorld, _ names: String...) throws {
-        for name in ["master.m3u8"] + names { #expect(try get(world, name).status == 200) }
-        // The bytes are stored once they can be read without the origin.
-        for name in names { _ = try get(world, name) }
+        for name in names { #expect(try get(world, name).status == 200) }
+        for name in names { try world.wait(for: Self.base + name) { $0.isComplete } }
     }
 
     @Test func `while the network is away, a master playlist offers only complete variants`() throws {
         let origin = origin()
         let world = try ProxyWorld(time: time, transport: origin)
         defer { world.stop() }
-        try play(world, "lo.m3u8", "lo1.ts", "lo2.ts", "hi.m3u8", "hi1.ts")
+        try play(world, "master.m3u8", "lo.m3u8", "lo1.ts", "lo2.ts", "hi.m3u8", "hi1.ts")
         let whole = try get(world, "master.m3u8")
         #expect(whole.text == Self.master)
         origin.stop()
@@ -72,7 +72,7 @@ import Testing
         let origin = origin(age: age)
         let world = try ProxyWorld(time: time, transport: origin)
         defer { world.stop() }
-        try play(world, "lo.m3u8", "lo1.ts", "lo2.ts")
+        try play(world, "master.m3u8", "lo.m3u8", "lo1.ts", "lo2.ts")
         for _ in 0..<3 {
             time.advance(by: .seconds(61))
             #expect(try get(world, "master.m3u8").text == Self.master)
@@ -96,7 +96,7 @@ import Testing
             mpd(representations.joined()), type: "application/dash+xml", fields: ["Cache-Control": "max-age=60"])
         let world = try ProxyWorld(time: time, transport: origin)
         defer { world.stop() }
-        for name in ["s.mpd", "hi1.ts", "hi2.ts", "lo1.ts"] { #expect(try get(world, name).status == 200) }
+        try play(world, "s.mpd", "hi1.ts", "hi2.ts", "lo1.ts")
         origin.stop()
         time.advance(by: .seconds(61))
         #expect(try get(world, "s.mpd").text == mpd(representations[1]))
