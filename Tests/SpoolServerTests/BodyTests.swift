@@ -372,10 +372,41 @@ struct BodyTests {
         server.wait { lane.count == 2 }
         for _ in 0..<10 { #expect(try other.get("/").body == [7]) }
         leaving.close()
-        server.wait { server.server.counters.openConnections == 2 }
         lane.run()
         #expect(try cold.answer().body == file.bytes)
+        server.wait { server.server.counters.openConnections == 2 }
         #expect(asked.withLock { $0 } == [0..<1 << 20, 0..<1 << 20], "each read ahead is at most 1 MiB")
+        server.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func `a client that has closed its sending side gets a cold file to its end`(isBefore: Bool) throws {
+        let file = try TestFile(count: 3 << 20)
+        let lane = HeldMailbox()
+        let server = try serve({ options in
+            options.coldReads = ColdReads(lane: lane, isResident: { _, offset, _ in offset != 0 }, readAhead: { _, _, _ in })
+        }) { _ in Response(200, body: .source(FileSource(file, 0..<3 << 20), length: 3 << 20)) }
+        let client = try server.connect(receiveBuffer: 65536)
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        if isBefore { client.finishSending() }
+        server.wait { lane.count == 1 }
+        if !isBefore { client.finishSending() }
+        // One turn of the loop later, the server has seen the end.
+        _ = (server.counters, server.counters)
+        lane.run()
+        #expect(try client.answer().body == file.bytes)
+        #expect(try client.isAtEnd())
+        server.stop()
+    }
+
+    @Test func `bytes behind the last request of a connection take nothing of its response`() throws {
+        let file = try TestFile(count: 8 << 20)
+        let server = try serve({ _ in }) { _ in Response(200, body: .source(FileSource(file, 0..<8 << 20), length: 8 << 20)) }
+        let client = try server.connect(receiveBuffer: 65536)
+        client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        server.wait { server.server.counters.requests == 1 }
+        client.send("\r\n")
+        #expect(try client.answer().body == file.bytes)
         server.stop()
     }
 

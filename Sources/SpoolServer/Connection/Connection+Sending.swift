@@ -280,10 +280,9 @@ extension Connection {
     }
 
     private func warm(_ chunk: SendingState.FileChunk, _ cold: ColdReads) -> Step {
-        if receiving.isHalfClosed { return left() }
         phase = .warming
         setDeadline(nil)
-        listen(for: .peerClosed)
+        listen(for: receiving.isHalfClosed ? [] : .peerClosed)
         sending.warming = chunk
         sending.warmingSerial += 1
         let job = ReadAhead(connection: self, chunk: chunk, serial: sending.warmingSerial)
@@ -331,10 +330,12 @@ extension Connection {
     private func responseSent() {
         let keepAlive = sending.keepAlive
         let refusal = sending.refusal
-        let mustDrain = refusal != nil || (!keepAlive && !receiving.input.isEmpty) || upload != nil
+        let mayWait = !server.isStopping || refusal != nil || !receiving.input.isEmpty || upload != nil
         finishExchange(refusal.map { .refused($0.explanation) } ?? .complete)
         guard phase != .closed else { return }
-        guard keepAlive else { return mustDrain ? beginDraining() : close() }
+        // The client may have sent bytes that nobody reads. If the socket closed beside them, the
+        // kernel would drop the end of the response, which it still has.
+        guard keepAlive else { return mayWait ? beginDraining() : close() }
         phase = .reading
         setDeadline(server.options.idleTimeout)
         guard !receiving.isConsuming else { return }

@@ -96,7 +96,11 @@ final class Connection: @unchecked Sendable {
             if events.contains(.peerClosed), upload == nil { receiving.isHalfClosed = true }
             if events.contains(.writable) { return pump() }
             listen(for: .write)
-        case .handling, .waiting, .warming:
+        case .warming:
+            // The bytes are on the disk, so a client that only finished sending gets them all.
+            if events.contains(.peerClosed), upload == nil { receiving.isHalfClosed = true }
+            listen(for: receiving.isHalfClosed ? [] : .peerClosed)
+        case .handling, .waiting:
             // While nothing is being sent, a client that closed looks like one that only finished
             // sending. Clients that half-close are rare, and fetching an origin's bytes for a
             // client that left is expensive.
