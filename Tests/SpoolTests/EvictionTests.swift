@@ -54,6 +54,23 @@ import Testing
         await world.cache.close()
     }
 
+    @Test(arguments: [false, true])
+    func `a pinned resource larger than the quota keeps its bytes, and the rest passes through`(isTemporary: Bool) async throws {
+        let film = VirtualResource(url: "http://origin.test/film.mp4", seed: 9, length: 30 << 20)
+        let world = try EngineWorld([film]) { $0.limits.quotaBytes = 5 << 20 }
+        let pin = isTemporary ? try world.cache.temporaryPin(film.url) : nil
+        if !isTemporary { try await world.cache.pin(film.url) }
+        let bytes = try await world.cache.reader(for: film.url).bytes()
+        #expect(bytes == world.expected(film, 0..<film.length))
+        let stored = try await world.status(of: film) { $0.fetches == 0 && $0.readers == 0 }.stored
+        // The exact number depends on how many bytes were on their way to the disk at once.
+        #expect(stored.totalBytes >= 1 << 20 && stored.contains(0), "\(stored)")
+        #expect(!world.events.all.contains { if case .evicted = $0 { true } else { false } })
+        #expect(try await world.cache.totalSizeBytes() <= 5 << 20)
+        withExtendedLifetime(pin) {}
+        await world.cache.close()
+    }
+
     @Test func `a resource larger than the quota takes at most half of it from others`() async throws {
         let film = VirtualResource(url: "http://origin.test/film.mp4", seed: 9, length: 60 << 20)
         let world = try EngineWorld([film] + songs) { $0.limits.quotaBytes = 16 << 20 }

@@ -92,7 +92,10 @@ extension Evictor {
         let (own, length) = session.state.withLock { state in
             (state.machine.version?.stored.totalBytes ?? 0, state.machine.version?.representation.length)
         }
-        let share = (limits.quotaBytes ?? .max) / Self.oversizedShare
+        // A pin protects the bytes that the resource has, whatever its size is.
+        var isPinned = pins.contains(session.key)
+        if !isPinned { isPinned = try store.lookup(session.key)?.isPinned == true }
+        let share = isPinned ? .max : (limits.quotaBytes ?? .max) / Self.oversizedShare
         if own + bytes <= share {
             try evict(missing, slack: min(slackBytes, share - own - bytes), cause)
             return true
