@@ -17,10 +17,12 @@ import Testing
     func `a fetch goes on with a single buffer, for every chunk size`(chunkBytes: Int, quotaBytes: Int64) throws {
         let stored = OriginBehaviour.slow(chunkBytes: chunkBytes...chunkBytes)
         for behaviour in [stored, .fields(["Cache-Control": "no-store"], stored)] {
-            let stage = try LaneStage([film], behaviour: behaviour) { configuration in
-                configuration.fetching.bufferCount = 1
-                configuration.limits.quotaBytes = quotaBytes
-            }
+            let stage = try LaneStage(
+                [film],
+                configuration: { configuration in
+                    configuration.fetching.bufferCount = 1
+                    configuration.limits.quotaBytes = quotaBytes
+                }, script: { _, _ in behaviour })
             let bytes = try stage.play(film, steps: 10_000)
             #expect(bytes.count == Int(film.length), "\(behaviour)")
             #expect(bytes.withUnsafeBytes { film.content.firstDifference(in: $0, at: 0) } == nil)

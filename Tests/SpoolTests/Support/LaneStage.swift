@@ -4,6 +4,7 @@ import SpoolStore
 import SpoolSystem
 import SpoolTestSupport
 import SpoolTesting
+import Testing
 
 /// Keeps jobs until the test runs them.
 final class HeldMailbox: Mailbox {
@@ -71,16 +72,16 @@ struct LaneStage {
 
     /// - Parameters:
     ///   - data: The lane that writes files, or nil for a lane of the simulator.
-    ///   - behaviour: The behaviour of the origin.
+    ///   - script: The behaviour of the origin.
     ///   - isRecording: Whether the disk records its operations.
     init(
-        _ resources: [VirtualResource], data: (any Mailbox)? = nil, behaviour: OriginBehaviour = .correct, isRecording: Bool = false,
-        configuration change: (inout Configuration) -> Void = { _ in }
+        _ resources: [VirtualResource], data: (any Mailbox)? = nil, isRecording: Bool = false,
+        configuration change: (inout Configuration) -> Void = { _ in }, script: @escaping OriginScript = { _, _ in .correct }
     ) throws {
         disk = MemoryDisk(isRecording: isRecording)
         store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: simulator, options: storeOptions)
         let origin = ScriptedOrigin(
-            resources, mailbox: simulator.mailbox("origin"), time: simulator, random: simulator, script: { _, _ in behaviour })
+            resources, mailbox: simulator.mailbox("origin"), time: simulator, random: simulator, script: script)
         self.data = BelatedMailbox(data ?? simulator.mailbox("data"))
         index = BelatedMailbox(simulator.mailbox("index"))
         var configuration = Configuration()
@@ -94,7 +95,11 @@ struct LaneStage {
 
     /// Reads a resource to its end, or for `steps` steps of the simulator, and returns its bytes.
     func play(_ resource: VirtualResource, steps: Int = .max) throws -> [UInt8] {
-        let reader = try cache.sessionReader(for: resource.url, start: 0, end: nil, wantsBytes: true, wake: {})
+        try read(cache.sessionReader(for: resource.url, start: 0, end: nil, wantsBytes: true, wake: {}), steps: steps)
+    }
+
+    /// Reads to the end of a reader, or for `steps` steps of the simulator, and returns the bytes.
+    func read(_ reader: SessionReader, steps: Int = .max) throws -> [UInt8] {
         var bytes: [UInt8] = []
         var left = steps
         while true {
@@ -111,6 +116,30 @@ struct LaneStage {
             case .end: return bytes
             case .failed(let error): throw error
             }
+        }
+    }
+
+    /// Makes a call, lets the simulator run until it is over, and returns its result.
+    func result<Value: Sendable>(_ call: (@escaping Completion<Value>) -> Void) throws -> Value {
+        let found = Locked<Result<Value, CacheError>?>(nil)
+        call { result in found.withLock { $0 = result } }
+        #expect(simulator.run(until: { found.withLock { $0 != nil } }))
+        return try #require(found.withLock { $0 }).get()
+    }
+
+    /// The list of downloads.
+    func downloads(
+        _ body: @escaping @Sendable (inout DownloadList) throws(CacheError) -> [ResourceKey] = { _ in [] }
+    ) throws -> DownloadList {
+        try result { done in cache.downloads.change(done, body) }
+    }
+
+    /// Adds a download, and starts the list.
+    func download(_ url: String, details: DownloadDetails? = nil) throws {
+        let key = try cache.key(for: url)
+        _ = try downloads { list in
+            list.isStarted = true
+            return list.add(key, url: url, group: "", priority: 0, details: details) ? [key] : []
         }
     }
 }
