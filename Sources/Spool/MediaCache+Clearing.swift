@@ -151,7 +151,7 @@ package struct Removal: Sendable {
     private func release(_ key: ResourceKey, _ engine: Engine) -> Bool {
         switch extent {
         case .everyResource:
-            engine.sessions.withLock { $0.remove(key) }?.end(.removed)
+            engine.endSession(of: key)
             return true
         case .beyond, .lastUsed: return !engine.isUsed(key)
         }

@@ -162,8 +162,8 @@ public final class MediaCache: Sendable {
 
     /// Ends the session of a key, and removes the resource and its pin from the store.
     package func remove(_ key: ResourceKey, _ done: @escaping Completion<Bool>) {
-        for variant in Variants.keys(of: key) { engine.sessions.withLock { $0.remove(variant) }?.end(.removed) }
-        onIndexLane(key, done) { [catalog, variants] () throws(StoreError) in
+        onIndexLane(key, done) { [engine, catalog, variants] () throws(StoreError) in
+            for variant in Variants.keys(of: key) { engine.endSession(of: variant) }
             defer { variants.removeFurther(of: key) }
             return try catalog.remove(key)
         }

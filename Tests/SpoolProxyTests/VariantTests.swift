@@ -175,6 +175,31 @@ import Testing
         #expect(try playing.take(Int(Self.film.length)) == Self.variant("playing").allBytes)
     }
 
+    @Test(arguments: [false, true])
+    func `more variants than the limit never replace a download or a file that the app has`(isDownload: Bool) throws {
+        let world = try ProxyWorld(script: Self.varying(by: "User-Agent"))
+        defer { world.stop() }
+        let key = try world.cache.key(for: Self.film.url)
+        #expect(try world.get(Self.film.target, ["User-Agent": "first"]).body == Self.variant("first").allBytes)
+        try isQuiet(world)
+        let pin = isDownload ? nil : try world.cache.temporaryPin(key)
+        let isAdded = Awaited(!isDownload)
+        if isDownload {
+            world.cache.downloads.change({ _ in isAdded.change { $0 = true } }) { list in
+                list.add(key, url: Self.film.url, group: "", priority: 0) ? [key] : []
+            }
+        }
+        _ = isAdded.wait { $0 }
+        for number in 0..<(2 * Variants.limit) {
+            #expect(try world.get(Self.film.target, ["User-Agent": "\(number)"]).body == Self.variant("\(number)").allBytes)
+            try isQuiet(world)
+        }
+        let asked = world.asked.count
+        #expect(try world.get(Self.film.target, ["User-Agent": "first"]).body == Self.variant("first").allBytes)
+        #expect(world.asked.count == asked, "the first variant is stored")
+        withExtendedLifetime(pin) {}
+    }
+
     @Test func `Vary star is neither reused nor shared with a request that waits for the same answer`() throws {
         let world = try ProxyWorld(script: { request, number in
             .fields(["Vary": "*"], Self.body(of: Self.variant("\(number)"), request))

@@ -253,6 +253,12 @@ final class Engine: Sendable {
     /// Returns the session of a key, if it has one.
     func liveSession(of key: ResourceKey) -> ResourceSession? { sessions.withLock { $0.peek(key) } }
 
+    /// Ends the session of a resource that is about to be removed.
+    ///
+    /// Runs on the index lane, in the job that removes the resource. A reader that comes meanwhile
+    /// opens a session whose look-up is behind that job, and finds no file that is about to go.
+    func endSession(of key: ResourceKey) { sessions.withLock { $0.remove(key) }?.end(.removed) }
+
     /// Runs a call of the store on the index lane, or fails at once if the cache is closed. Writes
     /// of ended sessions that are still queued on data lanes find their version gone.
     func onIndexLane<Value: Sendable>(

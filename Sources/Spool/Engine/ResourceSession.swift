@@ -346,9 +346,14 @@ final class ResourceSession: Sendable {
     /// Ends the session if it is idle, so that its stored bytes may be evicted.
     ///
     /// - Returns: False if the session is in use.
-    func endIfIdle() -> Bool {
+    func endIfIdle() -> Bool { end { $0.isIdle() } }
+
+    /// Ends the session because of a removal, if its state meets the condition.
+    ///
+    /// - Returns: Whether it ended.
+    func end(if condition: (inout State) -> Bool) -> Bool {
         run { state, effects in
-            guard state.isIdle() else { return false }
+            guard condition(&state) else { return false }
             end(.removed, &state, &effects)
             return true
         }
@@ -430,6 +435,9 @@ extension ResourceSession.State {
         }
         changes.append(.discard(ranges, generation, done: done))
     }
+
+    /// Whether there is no reader, and no caller that is about to make one.
+    var isUnread: Bool { claims == 0 && wakes.isEmpty && machine.readers.isEmpty }
 
     /// Whether there is no reader, no fetch, no job on its way to the disk, and no comparison with
     /// checks. The table may release an idle session, and its stored bytes may be evicted. Mutating

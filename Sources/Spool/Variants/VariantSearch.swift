@@ -55,7 +55,7 @@ struct VariantSearch {
         guard !engine.store.certainlyLacks(key), let stored = try engine.store.lookup(key) else { return place }
         place.representation = place.representation ?? stored.representation
         place.lastAccess = stored.lastAccess
-        place.isPinned = stored.isPinned
+        place.isPinned = stored.isPinned || engine.temporaryPins.contains(key) || engine.downloadKeys.contains(key)
         return place
     }
 
@@ -85,7 +85,8 @@ struct VariantSearch {
     }
 
     /// Reserves a place for a new variant: the one that an equal request has reserved, a free one,
-    /// or the longest unused one. Returns nil when all are in use or pinned.
+    /// or the longest unused one. Returns nil when all are in use, pinned
+    /// or downloads.
     private func reserve(_ places: [Place], for digest: String) -> ResourceKey? {
         let now = engine.environment.time.now
         let pending = engine.pendingVariants.withLock { $0 }
@@ -97,7 +98,8 @@ struct VariantSearch {
         let chosen = idle.first { $0.representation == nil } ?? idle.min { $0.lastAccess < $1.lastAccess }
         guard let chosen else { return nil }
         if chosen.representation != nil {
-            engine.sessions.withLock { $0.remove(chosen.key) }?.end(.removed)
+            // A client may have come since the look at the places.
+            guard engine.evictor.hooks.release(chosen.key) else { return nil }
             // A failure leaves the old variant, which the new one then replaces.
             do { _ = try engine.store.remove(chosen.key) } catch { engine.record(.storeTrouble("remove: \(error)")) }
         }

@@ -54,9 +54,11 @@ package struct Variants: Sendable {
 
     /// Removes a variant whose bytes another variant has, unless a reader uses it.
     package func drop(_ key: ResourceKey) {
-        guard let session = engine.liveSession(of: key), session.state.withLock({ $0.machine.readers.isEmpty }) else { return }
-        engine.sessions.withLock { $0.remove(key) }?.end(.removed)
-        engine.onIndexLane(key, { _ in }) { [store = engine.store] () throws(StoreError) in try store.remove(key) }
+        engine.onIndexLane(key, { _ in }) { [engine] () throws(StoreError) in
+            guard let session = engine.liveSession(of: key), session.end(if: { $0.isUnread }) else { return }
+            engine.sessions.withLock { $0.remove(session) }
+            _ = try engine.store.remove(key)
+        }
     }
 
     /// Removes the further variants of a resource from the store. Called on the index lane.
