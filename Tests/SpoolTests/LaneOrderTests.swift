@@ -52,4 +52,91 @@ import Testing
         #expect(stage.cache.statistics.fetchedBytes == film.length)
         stage.simulator.shutdown()
     }
+
+    @Test func `a download that is added while it is removed is protected exactly if it is in the list`() throws {
+        for steps in 0..<20 {
+            let stage = try LaneStage([film])
+            let key = try stage.cache.key(for: film.url)
+            let add: @Sendable (inout DownloadList) -> [ResourceKey] = { [url = film.url] list in
+                list.add(key, url: url, group: "", priority: 0) ? [key] : []
+            }
+            _ = try stage.downloads(add)
+            stage.simulator.runUntilIdle()
+            stage.cache.remove(key) { _ in }
+            for _ in 0..<steps { stage.simulator.step() }
+            _ = try stage.downloads(add)
+            stage.simulator.runUntilIdle()
+            #expect(try stage.play(film).count == Int(film.length))
+            stage.simulator.runUntilIdle()
+            let status = try #require(try stage.result { stage.cache.status(of: key, $0) })
+            let isListed = try stage.downloads()[key] != nil
+            #expect(Removal.keeps(status, in: stage.cache) == isListed, "added after \(steps) steps")
+            stage.simulator.shutdown()
+        }
+    }
+
+    // MARK: Downloads
+
+    @Test func `a presentation whose first part loses bytes while the last one comes is complete with all of them`() throws {
+        let base = "http://origin.test/"
+        let parts = ["a", "b"].enumerated().map { VirtualResource(url: "\(base)\($1).ts", seed: UInt64($0), length: 100_000) }
+        let playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\na.ts\n#EXTINF:4,\nb.ts\n#EXT-X-ENDLIST\n"
+        let stage = try LaneStage(
+            parts,
+            script: { request, _ in
+                switch request.url.dropFirst(base.count) {
+                case "a.ts": .correct
+                case "b.ts": .slow(latency: .seconds(6))
+                default:
+                    .status(200, fields: ["Content-Type": "application/vnd.apple.mpegurl", "ETag": "\"1\""], body: Array(playlist.utf8))
+                }
+            })
+        try stage.download(base + "film.m3u8")
+        stage.simulator.advance(by: .seconds(3))
+        let first = try stage.cache.key(for: parts[0].url)
+        let stored = try #require(try stage.store.lookup(first))
+        #expect(stored.spans.totalBytes == parts[0].length)
+        try stage.disk.damage(try #require(stage.store.filePath(of: stored)), at: 100)
+        let found = try stage.result { stage.cache.verify(first, isRepairing: true, progress: { _ in }, $0) }
+        #expect(found?.isSound == false)
+        #expect(try spans(of: parts[0].url, in: stage).totalBytes < parts[0].length)
+        stage.simulator.advance(by: .seconds(60))
+        #expect(try stage.downloads().downloads.map(\.state) == [.complete])
+        for part in parts { #expect(try spans(of: part.url, in: stage).totalBytes == part.length, "\(part.url)") }
+        stage.simulator.shutdown()
+    }
+
+    @Test func `no version but that of the SHA-256 takes the place of a download, whenever it comes`() throws {
+        let (url, length) = ("http://origin.test/film.mp4", 100_000)
+        let digest = [UInt8](repeating: 1, count: length).withUnsafeBytes { SHA256Digest.of($0) }
+        var steps = 0
+        var isOver = false
+        while !isOver {
+            let version = Locked(UInt8(1))
+            let stage = try LaneStage(
+                [], configuration: { $0.freshness.policy = .standard },
+                script: { _, _ in
+                    let version = version.withLock { $0 }
+                    let fields: HTTPFields = ["ETag": "\"\(version)\"", "Content-Length": "\(length)", "Cache-Control": "max-age=0"]
+                    return .status(200, fields: fields, body: [UInt8](repeating: version, count: length))
+                })
+            try stage.download(url, details: DownloadDetails(sha256: digest))
+            for _ in 0..<steps { stage.simulator.step() }
+            isOver = try stage.downloads().downloads.map(\.state) == [.complete]
+            version.withLock { $0 = 2 }
+            let player = try stage.cache.sessionReader(for: url, start: 0, end: nil, wantsBytes: true, wake: {})
+            let last = try stage.read(player).last
+            player.leave(explicitly: true)
+            stage.simulator.advance(by: .seconds(60))
+            // A player may join the download before the origin has the other version.
+            let state = try #require(try stage.downloads().downloads.first).state
+            let isRight = last == 1 ? state == .complete : state.name == "failed"
+            let stored = try stage.store.lookup(stage.cache.key(for: url))
+            let validator = last == 1 ? Validator.strong(entityTag: "\"1\"") : nil
+            #expect(isRight && stored?.representation.validator == validator, "\(state), \(last ?? 0) after \(steps) steps")
+            stage.simulator.shutdown()
+            steps += 1
+        }
+        #expect(steps > 20)
+    }
 }

@@ -3,7 +3,8 @@ import SpoolStore
 import SpoolSystem
 
 /// Compares all stored bytes of a finished download with their checks: those of a resource, or those
-/// of all parts of a presentation, one after the other.
+/// of all parts of a presentation, one after the other. Each must have all bytes that the download
+/// needs.
 final class DownloadCheck: Sendable {
     /// The sum of a check.
     struct Sum: Sendable {
@@ -12,7 +13,8 @@ final class DownloadCheck: Sendable {
     }
 
     private struct State {
-        var remaining: [ResourceKey]
+        /// The resources to check, each with the bytes that it must have.
+        var remaining: [(key: ResourceKey, needed: ByteRangeSet)]
         var isOver = false
     }
 
@@ -23,13 +25,14 @@ final class DownloadCheck: Sendable {
 
     /// - Parameters:
     ///   - key: The key of the download. Its resource must be stored as a whole.
-    ///   - parts: The other resources of a presentation.
+    ///   - parts: The other resources of a presentation, each with the bytes that it must have.
     ///   - done: Called once, on a lane.
-    init(_ cache: MediaCache, _ key: ResourceKey, parts: Set<ResourceKey>, _ done: @escaping Completion<Sum>) {
+    init(_ cache: MediaCache, _ key: ResourceKey, parts: [ResourceKey: ByteRangeSet], _ done: @escaping Completion<Sum>) {
         self.cache = cache
         self.key = key
         self.done = done
-        state = Locked(State(remaining: parts.sorted() + [key]))
+        let parts = parts.sorted { $0.key < $1.key }.map { (key: $0.key, needed: $0.value) }
+        state = Locked(State(remaining: parts + [(key: key, needed: .whole)]))
     }
 
     /// Enters the received bytes into the index, and begins.
@@ -39,33 +42,32 @@ final class DownloadCheck: Sendable {
     func cancel() { state.withLock { $0.isOver = true } }
 
     private func next() {
-        let (key, isOver) = state.withLock { ($0.remaining.popLast(), $0.isOver) }
+        let (part, isOver) = state.withLock { ($0.remaining.popLast(), $0.isOver) }
         if isOver { return }
-        guard let key else { return sum() }
+        guard let (key, needed) = part else { return sum() }
         cache.verify(key, isRepairing: true, progress: { _ in }) { [self] found in
             do throws(CacheError) {
                 guard let damaged = try found.get()?.damaged.totalBytes, damaged == 0 else { throw incomplete(key) }
-                next()
+                compare(key, needed)
             } catch {
                 end(.failure(error))
             }
         }
     }
 
+    /// Goes on if all needed bytes of a resource are stored. A reader may have found some of them
+    /// damaged after they had come, and they are a gap since.
+    private func compare(_ key: ResourceKey, _ needed: ByteRangeSet) {
+        cache.engine.onIndexLane(
+            key, { [cache] () throws(StoreError) in try cache.store.lookup(key)?.has(needed) == true },
+            failed: { [self] in end(.failure($0)) }
+        ) { [self] isWhole in if isWhole { next() } else { end(.failure(incomplete(key))) } }
+    }
+
     private func sum() {
-        cache.onIndexLane(
-            key,
-            { [self] (found: Result<(StoredResource?, Int64), CacheError>) in
-                do throws(CacheError) {
-                    let (resource, bytes) = try found.get()
-                    // Without a known length, the next process could not see that nothing is missing.
-                    guard let resource, resource.representation.length == resource.spans.totalBytes else { throw incomplete(key) }
-                    end(.success(Sum(storedBytes: bytes)))
-                } catch {
-                    end(.failure(error))
-                }
-            }
-        ) { [cache, key] () throws(StoreError) in (try cache.store.lookup(key), try cache.store.storedBytes(ofDownload: key)) }
+        cache.onIndexLane(key, { [self] bytes in end(bytes.map { Sum(storedBytes: $0) }) }) { [cache, key] () throws(StoreError) in
+            try cache.store.storedBytes(ofDownload: key)
+        }
     }
 
     /// Returns the error of a resource of which bytes are missing.
@@ -79,5 +81,19 @@ final class DownloadCheck: Sendable {
     private func end(_ result: Result<Sum, CacheError>) {
         let isFirst = state.withLock { !exchange(&$0.isOver, with: true) }
         if isFirst { done(result) }
+    }
+}
+
+extension ByteRangeSet {
+    /// All bytes of a resource of any length.
+    static var whole: ByteRangeSet { ByteRangeSet([ByteRange(0, ByteRange.maximumOffset)].compactMap(\.self)) }
+}
+
+extension StoredResource {
+    /// Whether all of these bytes are stored, as far as the resource has them. Without a known
+    /// length, the next process could not see that nothing is missing.
+    fileprivate func has(_ needed: ByteRangeSet) -> Bool {
+        guard let all = ByteRange(0, representation.length ?? ByteRange.maximumOffset) else { return true }
+        return needed.intersection(all).subtracting(spans).isEmpty
     }
 }

@@ -23,6 +23,8 @@ final class DownloadRunner: EngineDownloads {
         /// look.
         var storedBytes: Int64
         var seenBytes: Int64 = 0
+        /// The version that is read, once it is known.
+        var generation: GenerationID?
         /// The check of all bytes, after the last one has arrived.
         var check: DownloadCheck?
 
@@ -32,8 +34,9 @@ final class DownloadRunner: EngineDownloads {
         }
     }
 
-    /// The resources that a transfer reads besides the one of its key: the parts of a presentation.
-    private typealias TransferParts = Locked<Set<ResourceKey>>
+    /// The resources that a transfer reads besides the one of its key, with the bytes that each must
+    /// have: the parts of a presentation.
+    private typealias TransferParts = Locked<[ResourceKey: ByteRangeSet]>
 
     private struct State {
         var list = DownloadList()
@@ -162,6 +165,8 @@ final class DownloadRunner: EngineDownloads {
             for key in dropped { state.list.remove(key) }
             return state.cache
         }
+        // An addition of the same key may have entered it again meanwhile.
+        for key in dropped { keys.set(key, isDownload: false) }
         guard let cache else { return }
         save(dropped, cache) { self.report($0, cache) }
     }
@@ -342,14 +347,14 @@ final class DownloadRunner: EngineDownloads {
                 state.lastNumber += 1
                 return state.lastNumber
             }
-            let parts = TransferParts([])
+            let parts = TransferParts([:])
             let preload = try Preload.download(
                 in: cache, download,
                 .init(
-                    beginning: { [weak self, weak cache] read in cache.flatMap { self?.enter(read, of: key, parts, $0) } },
-                    lengthKnown: { [weak self, weak cache] read, length in
+                    beginning: { [weak self, weak cache] read, bytes in cache.flatMap { self?.enter(read, bytes, of: key, parts, $0) } },
+                    lengthKnown: { [weak self, weak cache] read, generation, length in
                         // The parts of a presentation are compared with the room as they come.
-                        read == key ? cache.flatMap { self?.refusal(of: key, length, $0) } : nil
+                        read == key ? cache.flatMap { self?.refusal(of: key, generation, length, $0) } : nil
                     }, sha256: download.details.sha256))
             state.withLock { state in
                 state.transfers[key] = Transfer(number: number, preload: preload, parts: parts, storedBytes: download.doneBytes)
@@ -416,8 +421,9 @@ final class DownloadRunner: EngineDownloads {
 
     /// Returns the error of a download without room for its length, which is known now. Runs on a
     /// data lane, before the first byte is taken.
-    private func refusal(of key: ResourceKey, _ length: Int64?, _ cache: MediaCache) -> CacheError? {
+    private func refusal(of key: ResourceKey, _ generation: GenerationID, _ length: Int64?, _ cache: MediaCache) -> CacheError? {
         state.withLock { state in
+            state.transfers[key]?.generation = generation
             if length == nil { state.unbounded.insert(key) } else { state.unbounded.remove(key) }
         }
         guard let length else { return nil }
@@ -441,7 +447,9 @@ final class DownloadRunner: EngineDownloads {
     // MARK: Parts
 
     /// Enters a resource that a transfer is about to read. Callable on any thread.
-    private func enter(_ part: ResourceKey, of key: ResourceKey, _ parts: TransferParts, _ cache: MediaCache) -> CacheError? {
+    private func enter(
+        _ part: ResourceKey, _ bytes: ByteRangeSet, of key: ResourceKey, _ parts: TransferParts, _ cache: MediaCache
+    ) -> CacheError? {
         guard part != key else { return nil }
         switch keys.insert(part: part, of: key) {
         case .noEntry: return CacheError(.cancelled, "the download was removed", key: key)
@@ -451,7 +459,7 @@ final class DownloadRunner: EngineDownloads {
         case .inserted: setPart(part, of: key, true, cache)
         case .isKnown: break
         }
-        parts.withLock { _ = $0.insert(part) }
+        parts.withLock { $0[part, default: ByteRangeSet()].formUnion(bytes) }
         state.withLock { _ = $0.unbounded.insert(key) }
         return nil
     }
@@ -498,7 +506,7 @@ final class DownloadRunner: EngineDownloads {
     private func verify(_ key: ResourceKey, _ number: Int, _ cache: MediaCache) {
         guard let parts = state.withLock({ $0.transfers[key]?.parts.withLock { $0 } }) else { return }
         // An earlier version of a manifest, or another selection, may have had other parts.
-        for part in keys.parts(of: key).subtracting(parts) { setPart(part, of: key, false, cache) }
+        for part in keys.parts(of: key).subtracting(parts.keys) { setPart(part, of: key, false, cache) }
         let check = DownloadCheck(cache, key, parts: parts) { [weak self, weak cache] found in
             guard let self, let cache else { return }
             environment.control.post { [weak self] in
@@ -513,14 +521,18 @@ final class DownloadRunner: EngineDownloads {
     private func verified(_ key: ResourceKey, _ found: Result<DownloadCheck.Sum, CacheError>, _ cache: MediaCache) {
         do throws(CacheError) {
             let bytes = try found.get().storedBytes
+            let live = cache.engine.liveSession(of: key)?.generation
             try state.withLock { (state) throws(CacheError) in
                 state.list.progressed(key, done: bytes, total: bytes)
                 if state.unbounded.contains(key), let reason = state.list.missingRoom(for: key, freeBytes: nil) {
                     throw CacheError(.noRoom, reason, key: key)
                 }
-                state.transfers[key] = nil
+                let compared = state.transfers.removeValue(forKey: key)?.generation
                 state.unbounded.remove(key)
                 state.list.completed(key, bytes: bytes)
+                // Another version came during the check, and its bytes were compared with no digest.
+                // `replaced` ignored it, because the download was not finished.
+                if let live, let compared, live != compared { _ = state.list.replaced(key) }
             }
             cache.presentDoor?.downloadEnded(key)
             saveQuietly(key, cache)

@@ -18,6 +18,9 @@ final class ResourcePreload: Sendable {
         case part(PreloadAmount)
         /// A range of a part.
         case range(ByteRange)
+
+        /// The bytes that a download must have.
+        var needed: ByteRangeSet { if case .range(let range) = self { ByteRangeSet([range]) } else { .whole } }
     }
 
     /// The result.
@@ -69,11 +72,11 @@ final class ResourcePreload: Sendable {
 
     /// The questions to a list of downloads. An error ends the preload.
     struct DownloadChecks: Sendable {
-        /// Called before a resource is read.
-        let beginning: @Sendable (ResourceKey) -> CacheError?
-        /// Called when the length of a resource is known, or known to be missing, before its first
-        /// byte is taken.
-        let lengthKnown: @Sendable (ResourceKey, Int64?) -> CacheError?
+        /// Called before bytes of a resource are read.
+        let beginning: @Sendable (ResourceKey, ByteRangeSet) -> CacheError?
+        /// Called when the version of a resource is known, and its length or that it has none, before
+        /// its first byte is taken.
+        let lengthKnown: @Sendable (ResourceKey, GenerationID, Int64?) -> CacheError?
         /// The SHA-256 that the bytes must have, or nil for any.
         var sha256: [UInt8]?
     }
@@ -134,7 +137,7 @@ final class ResourcePreload: Sendable {
     /// Pins the resource if its presentation is pinned, and looks up the stored bytes. Then opens
     /// the reader, unless it is paused.
     func begin() {
-        if let error = settings.download?.beginning(key) { return mailbox.post { [weak self] in self?.end(.failure(error)) } }
+        if let error = settings.download?.beginning(key, goal.needed) { return mailbox.post { [weak self] in self?.end(.failure(error)) } }
         guard settings.isPinning else { return lookUp() }
         cache.setPinned(key, true) { [weak self, mailbox] pinned in
             switch pinned {
@@ -275,9 +278,9 @@ final class ResourcePreload: Sendable {
         case .failed(let error):
             end(.failure(error))
             return false
-        case .ready(_, let representation):
+        case .ready(let generation, let representation):
             reader.markTold()
-            if let error = settings.download?.lengthKnown(key, representation.length) {
+            if let error = settings.download?.lengthKnown(key, generation, representation.length) {
                 end(.failure(error))
                 return false
             }
