@@ -139,4 +139,22 @@ import Testing
         }
         #expect(steps > 20)
     }
+
+    // MARK: Preloads
+
+    @Test func `a preload whose first bytes are evicted before its end has no room`() throws {
+        let film = VirtualResource(url: film.url, seed: 1, length: 6 << 20)
+        let stage = try LaneStage([film], script: { _, _ in .slow(bytesPerSecond: 2 << 20) })
+        let preload = try stage.cache.preload(film.url, .whole)
+        stage.simulator.advance(by: .seconds(2))
+        stage.cache.limits.quotaBytes = 64 << 10
+        stage.simulator.advance(by: .milliseconds(1))
+        stage.cache.limits.quotaBytes = 1 << 30
+        stage.simulator.advance(by: .seconds(30))
+        let error = Locked<CacheError?>(nil)
+        preload.whenOver { result in if case .failure(let failure) = result { error.withLock { $0 = failure } } }
+        #expect(error.withLock { $0 }?.code == .noRoom)
+        #expect(error.withLock { $0 }?.message.contains("evicted before it was stored") == true)
+        stage.simulator.shutdown()
+    }
 }

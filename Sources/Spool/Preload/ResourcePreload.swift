@@ -376,7 +376,8 @@ final class ResourcePreload: Sendable {
             return (state.plan?.planned ?? ByteRangeSet(), state.looks, state.interval, state.isOver)
         }
         guard !isOver else { return }
-        let stored = cache.storedNow(of: key) ?? ByteRangeSet()
+        let live = cache.storedNow(of: key)
+        let stored = live ?? ByteRangeSet()
         // The index has the bytes of another process later.
         if cache.configuration.network.tierStores() || planned.subtracting(stored).isEmpty { return finish() }
         if let reason = missingRoom { return end(.failure(reason)) }
@@ -384,8 +385,11 @@ final class ResourcePreload: Sendable {
         // No byte is on its way to the disk if the response forbids it from the beginning.
         guard looks < Self.maximumLooks, reason != .noStore || !stored.isEmpty else {
             guard let reason else {
-                // A removal came between the last byte and the disk. A download begins again.
-                return end(.failure(CacheError(.removed, "\(url) was removed before it was stored", key: key)))
+                // A removal ends the session, and an eviction does not. A download, which is not
+                // evicted, begins again.
+                let isEvicted = live != nil && settings.download == nil
+                let reason = "\(url) was \(isEvicted ? "evicted" : "removed") before it was stored as a whole"
+                return end(.failure(CacheError(isEvicted ? .noRoom : .removed, reason, key: key)))
             }
             return end(.failure(CacheError(.notStored, "\(url) was fetched, and is not stored: \(reason)", key: key)))
         }
