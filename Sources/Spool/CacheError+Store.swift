@@ -20,3 +20,8 @@ extension CacheError {
         }
     }
 }
+
+extension StoreError {
+    /// Whether a call failed although the store was neither closed nor suspended.
+    var isTrouble: Bool { self != .closed && self != .suspended }
+}

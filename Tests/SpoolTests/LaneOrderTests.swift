@@ -157,4 +157,33 @@ import Testing
         #expect(error.withLock { $0 }?.message.contains("evicted before it was stored") == true)
         stage.simulator.shutdown()
     }
+
+    // MARK: Suspension
+
+    @Test func `a suspended store is no failing store, and stores again after the resume`() throws {
+        let songs = (0..<4).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 100_000) }
+        let events = EventRecorder()
+        let stage = try LaneStage(songs) { configuration in
+            configuration.events = [events]
+            configuration.fetching.idleSessionCount = 0
+        }
+        #expect(try stage.play(songs[0]).count == 100_000)
+        stage.simulator.runUntilIdle()
+        stage.sync.runAll()
+        _ = try stage.result { stage.cache.suspend($0) } as Void
+        for song in songs.dropLast() { #expect(try stage.play(song).count == 100_000) }
+        stage.simulator.runUntilIdle()
+        _ = try stage.result { stage.cache.resume($0) } as Void
+        #expect(try stage.play(songs[3]).count == 100_000)
+        stage.simulator.runUntilIdle()
+        #expect(try spans(of: songs[3].url, in: stage).totalBytes == 100_000)
+        let troubles = events.all.filter {
+            switch $0 {
+            case .storeRests, .storeTrouble: true
+            default: false
+            }
+        }
+        #expect(troubles.isEmpty, "\(troubles)")
+        stage.simulator.shutdown()
+    }
 }

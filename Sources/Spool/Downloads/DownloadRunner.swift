@@ -78,7 +78,7 @@ final class DownloadRunner: EngineDownloads {
             return state.cache
         }
         do throws(StoreError) { try keys.read(from: store) } catch {
-            if error != .closed && error != .suspended { cache?.record(.storeTrouble("downloads: \(error)")) }
+            if error.isTrouble { cache?.record(.storeTrouble("downloads: \(error)")) }
         }
         if let cache { change(cache, { _ in }, { _ in [] }) }
     }
@@ -433,7 +433,7 @@ final class DownloadRunner: EngineDownloads {
             room = try store.freeBytes().map { max(0, $0 - kept) }
         } catch {
             // The writes find out then.
-            if error != .closed && error != .suspended { cache.record(.storeTrouble("downloads: \(error)")) }
+            if error.isTrouble { cache.record(.storeTrouble("downloads: \(error)")) }
         }
         let reason = state.withLock { state in
             // Of a presentation, this is the length of its manifest.

@@ -112,7 +112,7 @@ final class Committer: Sendable {
 
     private func reserveGenerations() {
         do throws(StoreError) { try store.reserveGenerations() } catch {
-            if error != .closed && error != .suspended { record(.storeTrouble("generation numbers: \(error)")) }
+            if error.isTrouble { record(.storeTrouble("generation numbers: \(error)")) }
         }
     }
 
@@ -201,7 +201,7 @@ final class Committer: Sendable {
     /// Sets the timer for another durable point after one that failed. The next point covers the
     /// same bytes and does not wait for another commit.
     private func tryAgain(after error: StoreError) {
-        guard error != .closed, error != .suspended, error != .readOnly else { return }
+        guard error.isTrouble, error != .readOnly else { return }
         let mayTry = state.withLock { state in
             state.failedPoints += 1
             state.owesRetry = state.failedPoints <= Self.retryLimit

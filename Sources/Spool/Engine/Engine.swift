@@ -178,10 +178,10 @@ final class Engine: Sendable {
         return rest.withLock { $0.isResting(now: environment.time.now) } ? .storeRests : nil
     }
 
-    /// Counts a failed call of the store. After several failures nothing is stored for a while:
+    /// Counts a failed call of the store, unless the store was closed or suspended. After several failures nothing is stored for a while:
     /// sessions of that time store nothing, and later ones do.
-    private func storeFailed() {
-        guard let pause = rest.withLock({ $0.failed(now: environment.time.now) }) else { return }
+    private func storeFailed(_ error: StoreError) {
+        guard error.isTrouble, let pause = rest.withLock({ $0.failed(now: environment.time.now) }) else { return }
         record(.storeRests(seconds: pause / 1_000_000_000))
         let sessions = sessions
         sessions.withLock { $0.makeStale() }
@@ -191,7 +191,7 @@ final class Engine: Sendable {
     /// Records a failed call of the store. One that was closed or suspended meanwhile is no
     /// trouble.
     func failed(_ what: String, _ error: StoreError) {
-        if error != .closed && error != .suspended { record(.storeTrouble("\(what): \(error)")) }
+        if error.isTrouble { record(.storeTrouble("\(what): \(error)")) }
     }
 
     private func existingSession(_ key: ResourceKey) throws(CacheError) -> ResourceSession? {
@@ -238,7 +238,7 @@ final class Engine: Sendable {
             },
             feed: feed,
             gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [sessions] session in sessions.withLock { $0.noteIdle(session) } },
-            storeFailed: { [weak self] in self?.storeFailed() },
+            storeFailed: { [weak self] in self?.storeFailed($0) },
             makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } },
             via: names.withLock { $0.areInVia ? $0.pseudonyms : nil },
             bounds: bounds, hostAnswers: hostAnswers, outages: outages, downloadKeys: downloadKeys,

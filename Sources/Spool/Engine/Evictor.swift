@@ -226,7 +226,7 @@ final class Evictor: Sendable {
     }
 
     func note(_ error: StoreError) {
-        if error != .closed && error != .suspended { record(.storeTrouble("room: \(error)")) }
+        if error.isTrouble { record(.storeTrouble("room: \(error)")) }
     }
 
     var slackBytes: Int64 { min(Self.slackLimit, (limits.quotaBytes ?? .max) / Self.slackDivisor) }

@@ -15,7 +15,7 @@ extension ResourceSession {
         let reason = NotStoredReason.storeTrouble("\(Self.lossLimit) reads of stored bytes failed, the last one: \(error)")
         run { $0.storeFailed(generation, reason, now: now) }
         shared.makeStale(key)
-        shared.storeFailed()
+        shared.storeFailed(error)
     }
 
     /// Makes gaps of bytes that another part of the cache found damaged. The caller takes them out

@@ -57,7 +57,7 @@ final class ResourceSession: Sendable {
         let gapMet: @Sendable () -> Void
         let sessionIdle: @Sendable (ResourceSession) -> Void
         /// Called when a call of the store failed.
-        let storeFailed: @Sendable () -> Void
+        let storeFailed: @Sendable (StoreError) -> Void
         /// Called when this session stores nothing more. Once it is idle, the next reader gets
         /// another session.
         let makeStale: @Sendable (ResourceKey) -> Void
@@ -260,7 +260,7 @@ final class ResourceSession: Sendable {
             var found: StoredResource?
             var file: (any DataFile)?
             var trouble: NotStoredReason?
-            do {
+            do throws(StoreError) {
                 found = try shared.store.lookup(key)
                 if let found, !found.spans.isEmpty {
                     file = try shared.store.dataFile(of: found.generation, key: key, fileExtension: found.fileExtension)
@@ -275,9 +275,9 @@ final class ResourceSession: Sendable {
             } catch {
                 trouble = .storeTrouble("\(error)")
                 found = nil
-                shared.record(.storeTrouble("lookup: \(error)"))
+                if error.isTrouble { shared.record(.storeTrouble("lookup: \(error)")) }
                 shared.makeStale(key)
-                shared.storeFailed()
+                shared.storeFailed(error)
             }
             // A version of an earlier format has no mark.
             if let mark = found?.representation.knownMark { found?.representation.mark = mark }

@@ -46,7 +46,7 @@ extension WritePipeline {
                 try release(allBut: session.shared.store.namedBytes(of: generation), of: generation)
                 try dropUnnamedFile(of: generation)
             } catch {
-                if error != .closed && error != .suspended { session.shared.record(.storeTrouble("release: \(error)")) }
+                if error.isTrouble { session.shared.record(.storeTrouble("release: \(error)")) }
             }
             session.run { state, _ in state.writesUnderWay -= 1 }
         }

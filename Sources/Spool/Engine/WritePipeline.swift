@@ -155,6 +155,8 @@ struct WritePipeline {
     /// The reason why a write did not happen.
     private struct WriteFailure: Error {
         var reason: NotStoredReason
+        /// The error of the store, if the disk or the index is at fault.
+        var trouble: StoreError?
     }
 
     /// Asks for room, then writes the bytes.
@@ -194,7 +196,9 @@ struct WritePipeline {
         } catch {
             // An origin may name a length that no file of this disk can have. Such an error is no
             // fault of the disk.
-            result = .failure(WriteFailure(reason: error == .tooLarge ? .fileTooLarge : .storeTrouble("\(error)")))
+            result = .failure(
+                error == .tooLarge
+                    ? WriteFailure(reason: .fileTooLarge) : WriteFailure(reason: .storeTrouble("\(error)"), trouble: error))
         }
         session.shared.evictor.written(promised)
         written(buffer, generation, intake, result, promised: promised)
@@ -270,7 +274,7 @@ struct WritePipeline {
         if case .failure(let failure) = result {
             session.shared.makeStale(session.key)
             // Several failed writes of one fetch count as one failure.
-            if isFirstFailure, case .storeTrouble = failure.reason { session.shared.storeFailed() }
+            if isFirstFailure, let error = failure.trouble { session.shared.storeFailed(error) }
         }
         if mustCommit { commit() }
     }
@@ -398,16 +402,16 @@ struct WritePipeline {
                 if isWanted { state.uncommittedFiles[commit.generation] = nil }
                 return
             }
-            effects.append(.event(.storeTrouble("commit: \(error)")))
+            if error.isTrouble { effects.append(.event(.storeTrouble("commit: \(error)"))) }
             state.owesRelease = true
             session.apply(
                 state.machine.storeFailed(commit.generation, .storeTrouble("\(error)"), now: session.now), &state, &effects)
         }
         session.shared.evictor.settle(promised)
         guard isWanted else { return }
-        guard error == nil else {
+        if let error {
             session.shared.makeStale(session.key)
-            return session.shared.storeFailed()
+            return session.shared.storeFailed(error)
         }
         if isEnforcing { session.shared.evictor.enforce(sparing: session.key) }
         session.shared.committer.entered(commit)
