@@ -160,6 +160,53 @@ import Testing
 
     // MARK: Suspension
 
+    /// A preload that lets the store go on at the first hold, as another thread may.
+    private final class EarlyPreload: EnginePreload {
+        let isHeld = Locked(false)
+        let preloads: RunningPreloads
+
+        init(_ preloads: RunningPreloads) { self.preloads = preloads }
+
+        func hold(_ hold: PreloadHold) {
+            preloads.release()
+            isHeld.withLock { $0 = true }
+        }
+
+        func release(_ hold: PreloadHold) { isHeld.withLock { $0 = false } }
+    }
+
+    @Test func `a preload that begins while the store goes on is not held`() {
+        let preloads = RunningPreloads()
+        preloads.hold()
+        let preload = EarlyPreload(preloads)
+        preloads.enter(preload)
+        #expect(!preload.isHeld.withLock { $0 })
+    }
+
+    /// A door whose system has stored the bytes of a transfer before the transfer is held.
+    private final class EarlyDoor: PlayerDoor {
+        private let isFirst = Locked(true)
+
+        func cacheCloses() {}
+        func bypassChanged() {}
+        func downloadEnded(_ key: ResourceKey) {}
+
+        func downloadBegan(_ transfer: ListedTransfer) -> Bool {
+            let wasFetching = isFirst.withLock { exchange(&$0, with: false) }
+            if wasFetching { transfer.release() }
+            return wasFetching
+        }
+    }
+
+    @Test func `a download goes on that the system has stored before it was held`() throws {
+        let stage = try LaneStage([film])
+        _ = stage.cache.playerDoor { EarlyDoor() }
+        try stage.download(film.url)
+        stage.simulator.advance(by: .seconds(10))
+        #expect(try stage.downloads().downloads.map(\.state) == [.complete])
+        stage.simulator.shutdown()
+    }
+
     @Test func `a suspended store is no failing store, and stores again after the resume`() throws {
         let songs = (0..<4).map { VirtualResource(url: "http://origin.test/song\($0).mp3", seed: UInt64($0), length: 100_000) }
         let events = EventRecorder()
@@ -184,6 +231,37 @@ import Testing
             }
         }
         #expect(troubles.isEmpty, "\(troubles)")
+        stage.simulator.shutdown()
+    }
+
+    @Test func `a suspension that a resume has dropped does not close the store under the next one`() throws {
+        let events = EventRecorder()
+        let film = VirtualResource(url: film.url, seed: 1, length: 4 << 20)
+        let stage = try LaneStage(
+            [film], configuration: { $0.events = [events] }, script: { _, _ in .slow(bytesPerSecond: 200_000) })
+        let preload = try stage.cache.preload(film.url, .whole)
+        #expect(stage.simulator.run(until: { stage.sync.count == 1 }))
+        let suspended = Locked(0)
+        stage.cache.suspend { _ in suspended.withLock { $0 += 1 } }
+        stage.simulator.advance(by: .milliseconds(10))
+        #expect(suspended.withLock { $0 } == 0 && stage.sync.count == 1, "the suspension waits for a durable point")
+        _ = try stage.result { stage.cache.resume($0) } as Void
+        stage.simulator.advance(by: .seconds(1))
+        stage.data.delay(true)
+        stage.cache.suspend { _ in suspended.withLock { $0 += 1 } }
+        stage.simulator.advance(by: .milliseconds(10))
+        stage.sync.runAll()
+        stage.simulator.advance(by: .milliseconds(10))
+        stage.data.deliver()
+        while suspended.withLock({ $0 }) < 2 {
+            stage.simulator.advance(by: .milliseconds(10))
+            stage.sync.runAll()
+        }
+        _ = try stage.result { stage.cache.resume($0) } as Void
+        stage.simulator.advance(by: .seconds(40))
+        #expect(preload.currentProgress?.doneBytes == film.length)
+        #expect(try spans(of: film.url, in: stage).totalBytes == film.length)
+        #expect(stage.cache.statistics.fetchedBytes == film.length, "no byte came twice")
         stage.simulator.shutdown()
     }
 }

@@ -276,7 +276,10 @@ final class DownloadRunner: EngineDownloads {
             key: key, url: download.url, access: download.details.access,
             rest: { [weak cache] in cache?.missingBytes(of: key) }, hold: { [weak preload] in preload?.hold(.system) },
             release: { [weak preload] in preload?.release(.system) })
-        if door.downloadBegan(transfer) { preload.hold(.system) }
+        guard door.downloadBegan(transfer) else { return }
+        preload.hold(.system)
+        // The system may have ended before the hold, and released nothing.
+        if !door.downloadBegan(transfer) { preload.release(.system) }
     }
 
     /// Starts and stops transfers. Runs on the control lane.

@@ -76,22 +76,34 @@ extension Engine {
     /// of a running fetch is stored as well. Then the fetch pauses, unless a reader waits for its
     /// bytes: those pass through. Preloads wait. A `resume` before the end drops the suspension.
     func suspend(_ done: @escaping Completion<Void>) {
-        if isClosed { return done(.failure(CacheError(.closed, "the cache is closed"))) }
-        isToBeSuspended.withLock { $0 = true }
-        preloads.hold()
-        for session in sessions.withLock({ $0.all }) { session.writes.suspend() }
+        let resumes = suspension.withLock { suspension in
+            suspension.isWanted = true
+            return suspension.resumes
+        }
+        let isWanted: @Sendable () -> Bool = { [suspension] in suspension.withLock { $0 == (true, resumes) } }
+        // A resume lets the fetches go on in the same lane, so the later one of both calls counts.
+        let hold: @Sendable () throws(StoreError) -> Void = { [self] in
+            guard isWanted() else { return }
+            preloads.hold()
+            for session in sessions.withLock({ $0.all }) { session.writes.suspend() }
+        }
+        onIndexLane(nil, hold, failed: { done(.failure($0)) }) { [self] in suspendStore(if: isWanted, done) }
+    }
+
+    /// Makes everything durable, and releases the locks on the store if that is still wanted then.
+    private func suspendStore(if isWanted: @escaping @Sendable () -> Bool, _ done: @escaping Completion<Void>) {
         afterWrites { [self] in
             environment.indexLane.post { [self] in
                 enterWritten()
                 committer.whenSettled { [self] in
                     committer.writeTouches()
                     keepCounts(isLast: true)
-                    guard isToBeSuspended.withLock({ $0 }) else { return done(.success(())) }
+                    guard isWanted() else { return done(.success(())) }
                     do throws(StoreError) {
                         try store.suspend()
                         done(.success(()))
                     } catch {
-                        isToBeSuspended.withLock { $0 = false }
+                        suspension.withLock { $0.isWanted = false }
                         resumeFetches()
                         done(.failure(CacheError(error, key: nil)))
                     }
@@ -102,7 +114,7 @@ extension Engine {
 
     /// Lets the fetches go on that the suspension held, unless another one is on its way.
     private func resumeFetches() {
-        guard !isToBeSuspended.withLock({ $0 }) else { return }
+        guard !suspension.withLock({ $0.isWanted }) else { return }
         for session in sessions.withLock({ $0.all }) { session.writes.resume() }
         preloads.release()
     }
@@ -113,7 +125,7 @@ extension Engine {
     /// on from the origin, and later ones find what is stored now. If the other process still has
     /// the store, this cache only reads it until that process is gone.
     func resume(_ done: @escaping Completion<Void>) {
-        isToBeSuspended.withLock { $0 = false }
+        suspension.withLock { $0 = (false, $0.resumes + 1) }
         onIndexLane(nil, done) { [self] () throws(StoreError) in
             defer { resumeFetches() }
             if try !store.resume() {

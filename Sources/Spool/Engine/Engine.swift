@@ -40,8 +40,9 @@ final class Engine: Sendable {
         return statistics
     }
     let sessions: Locked<SessionTable>
-    /// Whether `suspend` was called, and `resume` was not since.
-    let isToBeSuspended = Locked(false)
+    /// Whether `suspend` was called, and `resume` was not since. A suspension that finds another number
+    /// of resumes is over.
+    let suspension = Locked<(isWanted: Bool, resumes: Int)>((false, 0))
     /// The time of the last try to become the writer.
     let lastWriterTry = Locked<MonotonicInstant?>(nil)
     let keysAreRead = Locked(false)

@@ -131,7 +131,7 @@ public final class Preload: Sendable {
     /// Ends a pause.
     public func resume() { settings.mailbox.post { [weak self] in self?.setPaused(false) } }
 
-    func hold(_ hold: PreloadHold) {
+    package func hold(_ hold: PreloadHold) {
         let running = state.withLock { state in
             state.holds.insert(hold)
             defer { state.running = [:] }
@@ -140,7 +140,7 @@ public final class Preload: Sendable {
         for part in running { part.cancel() }
     }
 
-    func release(_ hold: PreloadHold) {
+    package func release(_ hold: PreloadHold) {
         let items = state.withLock { state in state.holds.remove(hold) != nil && state.holds.isEmpty ? state.items : [:] }
         for (number, part) in items.sorted(by: { $0.key < $1.key }) { read(part.item, number: number, key: part.key) }
     }
