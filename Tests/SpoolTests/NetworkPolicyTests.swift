@@ -84,6 +84,61 @@ import Testing
         await world.cache.close()
     }
 
+    @Test func `a held download wakes no thread, and a player that joins it fails at once when offline`() throws {
+        let stage = try LaneStage([song]) { $0.network.policy.isOffline = true }
+        let download = try reader(Self.download, in: stage)
+        stage.simulator.advance(by: .seconds(1))
+        let steps = stage.simulator.stepCount
+        stage.simulator.advance(by: .seconds(10))
+        #expect(stage.simulator.stepCount - steps < 100)
+        let player = try reader(ReadOptions(), in: stage)
+        stage.simulator.advance(by: .milliseconds(100))
+        #expect(failure(of: player)?.code == .networkRefused)
+        withExtendedLifetime(download) {}
+        stage.simulator.shutdown()
+    }
+
+    @Test func `each refusal has the whole patience of a player, and none outlasts an offline mode`() throws {
+        let stage = try LaneStage(
+            [song],
+            configuration: { configuration in
+                configuration.network.monitor = monitor
+                configuration.network.policy.playback.allowsExpensive = false
+            }, script: { _, _ in .slow(bytesPerSecond: 1000) })
+        monitor.report { $0.isExpensive = true }
+        let player = try reader(ReadOptions(), in: stage)
+        stage.simulator.advance(by: .seconds(50))
+        monitor.report()
+        monitor.report { $0.isExpensive = true }
+        stage.simulator.advance(by: .seconds(50))
+        #expect(failure(of: player) == nil, "the second refusal is 50 seconds old")
+        stage.simulator.advance(by: .seconds(11))
+        #expect(failure(of: player)?.code == .networkRefused)
+        let second = try reader(ReadOptions(), in: stage)
+        stage.simulator.advance(by: .seconds(1))
+        #expect(failure(of: second) == nil)
+        stage.cache.networkPolicy.isOffline = true
+        stage.simulator.advance(by: .milliseconds(100))
+        #expect(failure(of: second)?.code == .networkRefused)
+        stage.simulator.shutdown()
+    }
+
+    private func reader(_ options: ReadOptions, in stage: LaneStage) throws -> SessionReader {
+        try stage.cache.sessionReader(for: song.url, start: 0, end: nil, wantsBytes: true, options: options, wake: {})
+    }
+
+    /// The error of a reader that has failed, or nil. Takes the bytes that it has.
+    private func failure(of reader: SessionReader) -> CacheError? {
+        while true {
+            switch reader.next(max: 1 << 20) {
+            case .file(_, let range): reader.advance(by: Int(range.count), fromOrigin: false)
+            case .memory(let bytes): reader.advance(by: bytes.count, fromOrigin: true)
+            case .wait, .end: return nil
+            case .failed(let error): return error
+            }
+        }
+    }
+
     /// Moves the clock until the condition holds.
     private func pass(until condition: String, _ holds: () -> Bool) async throws {
         try await eventually(condition) {

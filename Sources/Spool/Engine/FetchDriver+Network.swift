@@ -13,13 +13,14 @@ extension FetchDriver {
             guard change.number > intake.holdNumber, !intake.isFinished, !intake.isCancelled else { return }
             let before = intake.refusal
             (intake.holdNumber, intake.refusal) = (change.number, change.refusal)
+            if !intake.isRefused { intake.permissionDeadline = nil }
             if let refusal = change.refusal, refusal != .playback {
                 // A fetch that lingers after its last reader concerns no reader.
                 if !state.demands.isEmpty {
                     intake.hasReportedHold = true
                     effects.append(.event(.networkRefused(session.key, reason: "\(refusal)")))
                 }
-                if before == nil || before == .playback { effects.append(.call { [self] in wait(intake) }) }
+                effects.append(.call { [self] in wait(intake) })
             } else if let refusal = change.refusal, before == nil {
                 effects.append(.call { [session] in session.shared.feed.paused(session.key, because: "\(refusal)") })
             } else if before != nil {
@@ -31,33 +32,41 @@ extension FetchDriver {
         }
     }
 
-    /// Waits for the permission of a held fetch. A revalidation waits for nothing, because stored
-    /// bytes may be used in place of its answer.
-    private func wait(_ intake: FetchIntake) {
+    /// Lets a player wait for the permission of a held fetch as long as the policy allows it. Called
+    /// outside the lock, for each change of the refusal and of the demand. A later refusal ends the
+    /// wait sooner, and never later.
+    ///
+    /// A revalidation waits for nothing, because stored bytes may be used in place of its answer.
+    func wait(_ intake: FetchIntake) {
         let control = session.shared.environment.control
         if intake.ask.revalidation != nil {
             return control.post { [self] in giveUp(intake) { _ in !intake.isStarted } }
         }
         let patience = session.shared.limiter.policy.waitForPermission.inNanoseconds
+        let deadline = session.now + patience
+        let isSooner = session.state.withLock { state in
+            guard intake.isRefused, state.demand.priority == .playing else {
+                intake.permissionDeadline = nil
+                return false
+            }
+            guard deadline.isBelow(intake.permissionDeadline) else { return false }
+            intake.permissionDeadline = deadline
+            return true
+        }
+        guard isSooner else { return }
         _ = session.shared.environment.time.after(patience, on: control) { [self] in
-            let isOver = giveUp(intake) { state in state.demand.priority == .playing }
-            if !isOver { wait(intake) }
+            giveUp(intake) { _ in intake.permissionDeadline == deadline }
         }
     }
 
     /// Fails a fetch that is still held, with the reason.
-    ///
-    /// - Returns: Whether the fetch waits no more.
-    @discardableResult
-    private func giveUp(_ intake: FetchIntake, where isDue: (State) -> Bool) -> Bool {
+    private func giveUp(_ intake: FetchIntake, where isDue: (State) -> Bool) {
         session.run { state, effects in
-            guard let refusal = intake.refusal, !intake.isFinished, !intake.isCancelled else { return true }
-            guard isDue(state) else { return false }
+            guard let refusal = intake.refusal, !intake.isFinished, !intake.isCancelled, isDue(state) else { return }
             session.apply(
                 state.machine.finished(intake.id, error: .networkRefused(refusal), now: session.now), &state, &effects)
             cancel(intake.id, state, &effects)
             dropDrainedIntakes(&state, &effects)
-            return true
         }
     }
 }

@@ -43,7 +43,10 @@ struct FetchDriver {
         guard all != state.demand else { return }
         state.demand = all
         passDemandOn(&state, &effects) { _ in true }
-        for id in state.intakes.keys.sorted() { prioritize(id, state, &effects) }
+        for id in state.intakes.keys.sorted() {
+            prioritize(id, state, &effects)
+            if let intake = state.intakes[id], intake.isRefused { effects.append(.call { [self] in wait(intake) }) }
+        }
     }
 
     /// Passes the present demand on to the limiter, for these fetches. Called under the lock.

@@ -33,6 +33,10 @@ final class FetchIntake: TransferReceiver, @unchecked Sendable {
     var isStarved = false
     /// The reason why the network policy holds it, or nil if it may run.
     var refusal: NetworkRefusal?
+    /// Whether the network policy holds it, and not only a player.
+    var isRefused: Bool { refusal != nil && refusal != .playback }
+    /// The time until which a player waits for the permission. Nil while none waits.
+    var permissionDeadline: MonotonicInstant?
     /// The number of the last change of `refusal`.
     var holdNumber: UInt64 = 0
     /// Whether an event reported the present `refusal`.
