@@ -154,7 +154,10 @@ package struct KeyRotation: Sendable {
             return try store.dataFile(of: generation, key: resource.key, fileExtension: resource.fileExtension) as? StoreDataFile
         }
         return ResealedCopy(
-            resource: resource, generation: generation, source: try file(resource.generation), target: try file(generation),
+        let target = try file(generation)
+        // The system reports a failed write to the handle that was open meanwhile.
+        do throws(SystemError) { try target?.keepOpen() } catch { throw StoreError(error) }
+            resource: resource, generation: generation, source: try file(resource.generation), target: target,
             directories: store.layout.entries(toFileOf: store.files.hash(of: resource.key, generation)), fileSystem: store.fileSystem)
     }
 

@@ -242,6 +242,39 @@ import Testing
         #expect(try store.lookup(film.key)?.spans == .of(0..<Self.block, (2 * Self.block)..<(4 * Self.block)))
     }
 
+    @Test func `an eviction during the encryption of a plain store leaves no zeros`() throws {
+        let random = InterruptedRandom()
+        var options = SQLiteStore.Options()
+        options.usesFileSystemForIndex = true
+        let store = try SQLiteStore(directory: "/cache", fileSystem: MemoryDisk(), random: random, options: options)
+        let film = Self.films[0], generation = store.makeGeneration()
+        let (size, evicted) = (3 << 20 as Int64, ByteRangeSet.of((2 << 20)..<(2 << 20 + Self.block)))
+        let file = try film.store([0..<size], of: generation, in: store)
+        _ = try store.rotation.begin(to: .testing(keyByte: 2))
+        let resource = try #require(try store.rotation.next(after: nil))
+        var copy = try store.rotation.reseal(resource)
+        let run = ByteRange(lower: 0, upper: size)
+        let pieces = try store.pieces(of: generation, in: run)
+        // The copy takes random numbers for the seals of the first MiB. Bytes behind it are evicted
+        // at that moment.
+        let eviction = Locked<Result<Bool, any Error>?>(nil)
+        random.interrupt { eviction.withLock { $0 = Result { try store.evict(evicted, of: generation, in: file) } } }
+        #expect(try copy.copy(run, pieces) == evicted)
+        #expect(try eviction.withLock { try #require($0).get() })
+        #expect(try copy.copy(run, store.pieces(of: generation, in: run)).isEmpty, "the second look finds no damage")
+        try copy.synchronize()
+        #expect(try store.rotation.enter(copy) == .replaced)
+        let found = try #require(try store.lookup(film.key))
+        #expect(found.spans == ByteRangeSet.of(0..<size).subtracting(evicted))
+        let sealed = try store.dataFile(of: found.generation, key: film.key, fileExtension: found.fileExtension)
+        for span in found.spans.ranges {
+            #expect(
+                try sealed.bytes(at: span.lowerBound, count: Int(span.count))
+                    == film.pattern(generation.rawValue, at: span.lowerBound, count: Int(span.count)))
+        }
+        try store.close()
+    }
+
     @Test func `a plain file without an entry in the index is gone when the encryption ends`() throws {
         let disk = MemoryDisk()
         let first = try Self.open(disk, keyByte: nil)
@@ -389,9 +422,9 @@ import Testing
 
     // MARK: Concurrent use
 
-    @Test func `bytes fetched or stored during a rotation are kept`() throws {
+    @Test(arguments: firstKeys) func `bytes fetched or stored during a rotation are kept`(keyByte: UInt8?) throws {
         let disk = MemoryDisk()
-        let store = try Self.open(disk, keyByte: 1)
+        let store = try Self.open(disk, keyByte: keyByte)
         let film = Self.films[0], later = Self.films[1]
         // One generation has a file and no row, the other a row and a file that grows.
         let (first, second) = (store.makeGeneration(), store.makeGeneration())
@@ -464,6 +497,34 @@ import Testing
     }
 
     // MARK: Damage and faults
+
+    @Test(arguments: [false, true], firstKeys)
+    func `a copy that the system could not write does not replace the old file`(isPointFirst: Bool, keyByte: UInt8?) throws {
+        let disk = MemoryDisk()
+        let store = try Self.open(disk, keyByte: keyByte)
+        let film = Self.films[0], generation = store.makeGeneration()
+        try film.store([0..<(2 * Self.block)], of: generation, in: store)
+        try store.makeDurable()
+        _ = try store.rotation.begin(to: .testing(keyByte: 2))
+        let resource = try #require(try store.rotation.next(after: nil))
+        var copy = try store.rotation.reseal(resource)
+        let run = ByteRange(lower: 0, upper: 2 * Self.block)
+        _ = try copy.copy(run, store.pieces(of: generation, in: run))
+        // A durable point comes meanwhile. Only the first sync of the copy's file reports the error.
+        disk.setFaults(FaultPlan(faults: [.init(.synchronize, .from(1), code: EIO, pathSuffix: "/\(copy.generation.rawValue)")]))
+        let point = try #require(try store.beginDurablePoint())
+        point.synchronize()
+        if disk.callCount(of: .synchronize) > 0 { disk.setFaults(.none) }
+        if isPointFirst { _ = store.finish(point) }
+        #expect(throws: StoreError.self) {
+            try copy.synchronize()
+            _ = try store.rotation.enter(copy)
+        }
+        if !isPointFirst { _ = store.finish(point) }
+        let next = try Self.open(disk.powerLoss(seed: 5), keyByte: 2, boot: "second boot")
+        let found = try #require(try next.lookup(film.key))
+        #expect(try next.readableSpans(of: found) == .of(0..<(2 * Self.block)))
+    }
 
     @Test func `a block that does not open is reported, and the others are resealed`() throws {
         let disk = MemoryDisk()
@@ -543,6 +604,20 @@ import Testing
             let path = "\(directory)/\(name)"
             return try disk.status(path)?.isDirectory == true ? files(of: disk, below: path) : [path]
         }
+    }
+}
+
+/// A source of random numbers that runs a closure before one of them.
+private final class InterruptedRandom: RandomSource {
+    private let source = SeededRandom(seed: 7)
+    private let interruption = Locked<(@Sendable () -> Void)?>(nil)
+
+    /// Runs `body` before the next number.
+    func interrupt(_ body: @escaping @Sendable () -> Void) { interruption.withLock { $0 = body } }
+
+    func next() -> UInt64 {
+        interruption.withLock { $0.take() }?()
+        return source.next()
     }
 }
 

@@ -112,13 +112,17 @@ extension Engine {
     private func fill(_ copy: ResealedCopy, _ spans: ByteRangeSet, _ rotation: Rotation) {
         let (resource, lane) = (copy.resource, environment.dataLane(for: copy.generation))
         StoredRuns(engine: self, key: resource.key, generation: resource.generation, lane: lane).walk(
-            spans, (copy: copy, rotation: rotation), cancellation: { rotation.isCancelled() ? Self.rotationStopped : nil }
+            spans, (copy: copy, rotation: rotation, isSecondLook: false),
+            cancellation: { rotation.isCancelled() ? Self.rotationStopped : nil }
         ) { [self] run, state in
             let damaged: ByteRangeSet
             do throws(StoreError) { damaged = try state.copy.copy(run.range, run.pieces) } catch {
                 abandon(state.copy, state.rotation, CacheError(error, key: resource.key))
                 return .stop
             }
+            // An eviction may have taken the bytes after the look at the index.
+            state.isSecondLook = !state.isSecondLook && !damaged.isEmpty
+            if state.isSecondLook { return .again }
             state.rotation.progress.resealedBytes += run.range.count
             state.rotation.tell(state.rotation.progress)
             guard !damaged.isEmpty else { return .next }
@@ -127,7 +131,7 @@ extension Engine {
         } done: { [self] result in
             switch result {
             case .failure(let error): abandon(copy, rotation, error)
-            case .success(let (copy, rotation)): finish(copy, rotation)
+            case .success(let end): finish(end.copy, end.rotation)
             }
         }
     }

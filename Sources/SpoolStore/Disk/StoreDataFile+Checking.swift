@@ -17,6 +17,24 @@ extension StoreDataFile {
         }
     }
 
+    /// Reads a range into `buffer`. Returns false when some of its bytes are missing, differ from
+    /// the written ones, or do not open.
+    ///
+    /// - Parameter pieces: the pieces that the range cuts at most at borders of blocks.
+    func readSound(into buffer: UnsafeMutableRawBufferPointer, at range: ByteRange, of pieces: [Piece]) throws(StoreError) -> Bool {
+        guard sealing == nil || admit(pieces).isEmpty else { return false }
+        do throws(StoreError) { guard try read(into: buffer, at: range.lowerBound) == buffer.count else { return false } } catch {
+            guard case .corrupt = error else { throw error }
+            return false
+        }
+        // The read of sealed bytes has compared them.
+        return sealing != nil
+            || pieces.compactMap { $0.blocks(touching: range) }.allSatisfy { piece in
+                let bytes = buffer[Int(piece.range.lowerBound - range.lowerBound)...].prefix(Int(piece.range.count))
+                return piece.matches(UnsafeRawBufferPointer(rebasing: bytes))
+            }
+    }
+
     /// - Parameter memory: at least as large as a block.
     private func damage(in piece: Piece, _ memory: UnsafeMutableRawBufferPointer) -> [Damage] {
         guard let checks = piece.checks else { return [] }
@@ -52,6 +70,18 @@ extension StoreDataFile {
             defer { start += Int(run[block].count) }
             let isSound = CRC32CBytes.matches(checks, block, UnsafeRawBufferPointer(rebasing: bytes[start..<start + Int(run[block].count)]))
             return isSound ? nil : Damage(range: run[block])
+        }
+    }
+}
+
+extension Piece {
+    /// Whether these bytes of the piece match its checks. Pieces without checks match.
+    package func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count == range.count else { return false }
+        guard let checks else { return true }
+        return blockRanges.enumerated().allSatisfy { block, blockRange in
+            let start = Int(blockRange.lowerBound - range.lowerBound)
+            return CRC32CBytes.matches(checks, block, UnsafeRawBufferPointer(rebasing: bytes[start..<start + Int(blockRange.count)]))
         }
     }
 }

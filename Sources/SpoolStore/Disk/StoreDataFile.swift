@@ -24,7 +24,7 @@ final class StoreDataFile: DataFile {
     private let size: Locked<Int64>
     private let slot: Locked<Slot>
     /// Nil for a plain file.
-    private let sealing: FileSealing?
+    let sealing: FileSealing?
 
     /// Keeps a handle open, for the file and for answers. `OpenDataFiles` has a weak reference to the
     /// handle, and so each strong one costs as much as a lock. To this object there are strong ones
@@ -166,6 +166,14 @@ final class StoreDataFile: DataFile {
     // MARK: Bytes
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) -> [Piece] {
+        try write(bytes, at: offset, isSyncedByPoint: true)
+    }
+
+    /// Writes all of `bytes`.
+    ///
+    /// - Parameter isSyncedByPoint: whether the next durable point syncs the file. Otherwise the
+    ///   caller syncs it before it enters the bytes.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, isSyncedByPoint: Bool) throws(StoreError) -> [Piece] {
         guard isWritable else { throw .readOnly }
         guard !table.isClosed else { throw .closed }
         guard isUsable else { throw .suspended }
@@ -186,7 +194,7 @@ final class StoreDataFile: DataFile {
         // This call comes after the write and before the commit of the bytes. If it came before the
         // write, a durable point between the two would lose the bytes. That point syncs the file
         // and removes it from the list, so the next point skips it.
-        table.wrote(name, handle)
+        if isSyncedByPoint { table.wrote(name, handle) }
         return [Piece(range: range, checks: checks)]
     }
 

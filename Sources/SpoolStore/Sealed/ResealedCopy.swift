@@ -3,7 +3,8 @@ import SpoolSystem
 
 /// A copy of a resource during a key rotation. It opens the bytes with the previous key, or compares
 /// plain ones with their checks, and seals them with the current key into the file of a new
-/// generation.
+/// generation. No durable point syncs that file: the system reports a failed write only once, and
+/// the copy has to see it.
 ///
 /// The original file stays unchanged and readable meanwhile. The copy keeps only the seals in
 /// memory, 28 bytes for each 64 KiB.
@@ -43,20 +44,18 @@ package struct ResealedCopy: Sendable {
     /// - Returns: the bytes that do not open.
     package mutating func copy(_ run: ByteRange, _ pieces: [Piece]) throws(StoreError) -> ByteRangeSet {
         guard let source, let target else { return ByteRangeSet() }
-        let damage = source.admit(pieces)
-        if let cause = damage.compactMap(\.cause).first { throw cause }
-        var damaged = ByteRangeSet(damage.map(\.range))
+        // A check covers all bytes of a piece in a block, so the copy has those blocks as a whole.
+        let pieces = ByteRangeSet([run]).subtracting(copied).ranges.flatMap { gap in pieces.compactMap { $0.blocks(touching: gap) } }
+        var damaged = ByteRangeSet()
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(Self.turnBytes), alignment: 4096)
         defer {
             EncryptionKey.wipe(bytes)
             bytes.deallocate()
         }
-        let stored = ByteRangeSet(pieces.map(\.range)).intersection(run).subtracting(damaged)
-        for span in stored.ranges {
+        for span in ByteRangeSet(pieces.map(\.range)).ranges {
             var position = span.lowerBound
             while let turn = ByteRange(position, min(span.upperBound, Self.endOfTurn(position))) {
-                damaged.formUnion(
-                    try copy(turn, from: source, to: target, UnsafeMutableRawBufferPointer(rebasing: bytes[..<Int(turn.count)])))
+                damaged.formUnion(try copy(turn, of: pieces, from: source, to: target, bytes))
                 position = turn.upperBound
             }
         }
@@ -68,15 +67,13 @@ package struct ResealedCopy: Sendable {
     /// Copies up to `turnBytes`. If they do not all open, copies block by block to find the damaged
     /// blocks.
     private mutating func copy(
-        _ turn: ByteRange, from source: StoreDataFile, to target: StoreDataFile, _ bytes: UnsafeMutableRawBufferPointer
+        _ turn: ByteRange, of stored: [Piece], from source: StoreDataFile, to target: StoreDataFile,
+        _ memory: UnsafeMutableRawBufferPointer
     ) throws(StoreError) -> ByteRangeSet {
-        let isWhole: Bool
-        do throws(StoreError) { isWhole = try source.read(into: bytes, at: turn.lowerBound) == bytes.count } catch {
-            guard case .corrupt = error else { throw error }
-            isWhole = false
-        }
-        if isWhole {
-            pieces += try target.write(UnsafeRawBufferPointer(bytes), at: turn.lowerBound)
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: memory[..<Int(turn.count)])
+        // The bytes in memory are compared, because an eviction may punch the file at any moment.
+        if try source.readSound(into: bytes, at: turn, of: stored.filter { $0.range.overlaps(turn) }) {
+            pieces += try target.write(UnsafeRawBufferPointer(bytes), at: turn.lowerBound, isSyncedByPoint: false)
             copied.insert(turn)
             return ByteRangeSet()
         }
@@ -84,8 +81,7 @@ package struct ResealedCopy: Sendable {
         guard turn.blockCount > 1 else { return blocks }
         var damaged = ByteRangeSet()
         for block in Piece(range: turn).blockRanges {
-            let part = UnsafeMutableRawBufferPointer(rebasing: bytes[..<Int(block.count)])
-            damaged.formUnion(try copy(block, from: source, to: target, part))
+            damaged.formUnion(try copy(block, of: stored, from: source, to: target, memory))
         }
         return damaged
     }
