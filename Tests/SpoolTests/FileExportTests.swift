@@ -80,6 +80,27 @@ import Testing
         await world.cache.close()
     }
 
+    @Test func `an export has the bytes that the store repaired while it ran`() async throws {
+        let first = try world()
+        try await first.play(song)
+        await first.cache.close()
+        let world = try world()
+        let key = try world.key(song)
+        // The last block is damaged when the export begins, and right before the export comes to it.
+        let data = try #require(
+            FileManager.default.enumerator(atPath: directory.path + "/store/data")?.compactMap { $0 as? String }
+                .first { $0.split(separator: "/").count == 3 })
+        let stored = directory.path + "/store/data/" + data
+        try directory.change(byte: UInt64(Self.length - 1), of: stored)
+        let repair = Locked<Result<Void, any Error>?>(nil)
+        try await world.cache.export(key, to: path) { [directory] _ in
+            repair.withLock { if $0 == nil { $0 = Result { try directory.change(byte: UInt64(Self.length - 1), of: stored) } } }
+        }
+        try repair.withLock { try #require($0).get() }
+        #expect(try directory.bytes(of: path) == all)
+        await world.cache.close()
+    }
+
     // MARK: Failures
 
     @Test func `exporting an incomplete resource fails and leaves no file`() async throws {

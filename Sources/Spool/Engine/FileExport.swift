@@ -173,6 +173,12 @@ struct FileExport: Sendable {
         guard !engine.isClosed else { return failed(CacheError(.closed, "the cache is closed", key: key)) }
         guard run.isStored else { return failed(error(.representationChanged, "it was removed or replaced meanwhile")) }
         let pieces = run.pieces
+        // A clone has the bytes of an earlier moment. If the store has repaired a block since then,
+        // the clone gets the block from the file of the store.
+        if target.method == .clone, try hasSoundBytes(of: pieces, target.draft) {
+            progress(run.range.count)
+            return true
+        }
         // The read of sealed bytes checks them itself; a second check would open them twice.
         let isSealed = pieces.contains { $0.checks?.kind == .sealed }
         let damage = isSealed ? file.admit(pieces) : file.damage(in: pieces)
@@ -181,7 +187,7 @@ struct FileExport: Sendable {
         }
         if !damage.isEmpty { return takeOut(ByteRangeSet(damage.map(\.range)), source, cause: damage.compactMap(\.cause).first) }
         do throws(CopyFailure) {
-            if target.method == .copy { try copy(run.range, of: file, source, to: target.draft) }
+            if target.method != .link { try copy(run.range, of: file, source, to: target.draft) }
         } catch {
             switch error {
             case .file(let error): throw error
@@ -191,6 +197,14 @@ struct FileExport: Sendable {
             }
         }
         progress(run.range.count)
+        return true
+    }
+
+    private func hasSoundBytes(of pieces: [Piece], _ draft: FileDraft) throws(SystemError) -> Bool {
+        for piece in pieces {
+            let bytes = try draft.bytes(piece.range.lowerBound, Int(piece.range.count))
+            guard bytes.withUnsafeBytes({ piece.matches($0) }) else { return false }
+        }
         return true
     }
 

@@ -86,6 +86,9 @@ package final class FileDraft: Sendable {
     /// Writes `bytes` at `offset`.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) { try handle.write(bytes, at: offset) }
 
+    /// Returns at most `count` bytes from `offset`, and fewer only at the end of the file.
+    package func bytes(_ offset: Int64, _ count: Int) throws(SystemError) -> [UInt8] { try handle.bytes(offset, count) }
+
     /// Sets the size of the file.
     package func truncate(to size: Int64) throws(SystemError) { try handle.truncate(to: size) }
 
