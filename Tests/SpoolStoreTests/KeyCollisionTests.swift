@@ -35,4 +35,29 @@ import Testing
         try first.expectBytes(of: found, in: store, "after the other was refused")
         try store.close()
     }
+
+    @Test(arguments: ["'https://media.example/other.mp4'", "x'00'"])
+    func `a resource whose key is damaged in the index is stored anew and can be removed`(damaged: String) throws {
+        let directory = try TemporaryDirectory()
+        let disk = DiskStore(directory), film = StoreSample(), other = StoreSample("https://media.example/other.mp4")
+        let store = try disk.open()
+        try film.store([0..<1000], of: store.makeGeneration(), in: store)
+        try store.close()
+        try execute("UPDATE resources SET key = \(damaged)", onIndex: disk.root + "/spool.sqlite")
+        let again = try disk.open()
+        #expect(try again.lookup(film.key) == nil && again.lookup(other.key) == nil)
+        #expect(try again.resources(after: nil, limit: 10).isEmpty)
+        #expect(try again.evictionCandidates(after: nil, largerThan: 0, limit: 10).isEmpty)
+        #expect(disk.log.notes.contains(.rowUnreadable))
+        try film.store([0..<500], of: again.makeGeneration(), in: again)
+        #expect(try again.lookup(film.key)?.spans == .of(0..<500))
+        #expect(try again.resources(after: nil, limit: 10).map(\.key) == [film.key])
+        #expect(try disk.dataFiles().count == 1)
+        try again.close()
+        try execute("UPDATE resources SET key = \(damaged)", onIndex: disk.root + "/spool.sqlite")
+        let last = try disk.open()
+        #expect(try last.remove(film.key))
+        #expect(try last.count() == 0 && disk.dataFiles().isEmpty)
+        try last.close()
+    }
 }

@@ -102,7 +102,7 @@ struct EntryQuery {
         var vouched = version
         vouched.facts = RepresentationColumns.authenticatedFacts(
             kind: row.int64(6), length: row.optionalInt64(5), requestTime: row.int64(9), responseTime: row.int64(10))
-        guard let key = fields.text(row, 0, .key, of: owner), let url = fields.text(row, 2, .url, of: owner),
+        guard let key = database.key(row, 0, hash: keyHash), let url = fields.text(row, 2, .url, of: owner),
             let validator = fields.validator(row, column: 6, of: version), let block = fields.bytes(row, 8, .headerBlock, of: vouched)
         else {
             database.onUnreadable()
@@ -121,7 +121,7 @@ struct EntryQuery {
         }
         return Entry(
             resource: StoredResource(
-                key: ResourceKey(normalized: key), url: url, generation: row.generation(4),
+                key: key, url: url, generation: row.generation(4),
                 representation: representation, spans: ByteRangeSet(),
                 fileExtension: fields.keys?.media(of: row.generation(4)) == nil ? row.text(11) : FieldBlock.firstLine(block),
                 lastAccess: row.time(3), isPinned: row.int64(13) != 0),

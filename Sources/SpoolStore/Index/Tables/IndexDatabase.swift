@@ -14,11 +14,19 @@ final class IndexDatabase {
         self.connection = connection
     }
 
-    /// Returns the key of a row. When it does not open, calls `onUnreadable` and returns nil.
+    /// Returns the key of a row, or nil when it is damaged: it does not open, or another key than
+    /// this one has the hash of the row.
+    func key(_ row: SQLiteStatement, _ column: Int32, hash: [UInt8]) -> ResourceKey? {
+        let key = fields.text(row, column, .key, of: IndexFields.Owner(keyHash: hash)).map(ResourceKey.init(normalized:))
+        // The seal of a key binds it to the hash.
+        return key.flatMap { fields.isSealed || fields.hash(of: $0) == hash ? $0 : nil }
+    }
+
+    /// Returns the key of a row. When it is damaged, calls `onUnreadable` and returns nil.
     func openKey(_ row: SQLiteStatement, _ column: Int32, hash: [UInt8]) -> ResourceKey? {
-        let text = fields.text(row, column, .key, of: IndexFields.Owner(keyHash: hash))
-        if text == nil { onUnreadable() }
-        return text.map(ResourceKey.init(normalized:))
+        let key = key(row, column, hash: hash)
+        if key == nil { onUnreadable() }
+        return key
     }
 }
 

@@ -31,31 +31,21 @@ final class ResourceTable {
         return try database.connection.first("SELECT resource, key FROM resources WHERE key_hash = ?1", hash) { row in
             // The query finds the row by its hash, and the comparison of the keys rejects a
             // collision.
-            let found = fields.text(row, 1, .key, of: IndexFields.Owner(keyHash: hash))
-            return isRow(withKey: found, of: key) ? row.int64(0) : nil
+            if let found = database.key(row, 1, hash: hash), found != key { return nil }
+            return row.int64(0)
         }
-    }
-
-    /// Whether a row that was found by the hash of `key` is that of `key`. In an encrypted store
-    /// the hash alone is enough, because only a holder of the key can compute it. A row without a
-    /// key is accepted.
-    private func isRow(withKey found: String?, of key: ResourceKey) -> Bool {
-        guard !fields.isSealed, let found else { return true }
-        return ResourceKey(normalized: found) == key
     }
 
     /// Returns the number of the row of a commit's key, and inserts the row when it is missing.
     func enter(_ commit: StoreCommit) throws(StoreError) -> Int64 {
         let owner = IndexFields.Owner(keyHash: fields.hash(of: commit.key))
         let found = try database.connection.first("SELECT resource, url, key FROM resources WHERE key_hash = ?1", owner.keyHash) { row in
-            (resource: row.int64(0), url: fields.text(row, 1, .url, of: owner), key: fields.text(row, 2, .key, of: owner))
+            (resource: row.int64(0), url: fields.text(row, 1, .url, of: owner), key: database.key(row, 2, hash: owner.keyHash))
         }
         guard let found else { return try insert(commit, owner) }
         // Two keys have the same hash: the first one stays, and the other is not stored.
-        guard isRow(withKey: found.key, of: commit.key) else {
-            throw .sharedHash
-        }
-        if found.url != commit.url { try setURL(commit.url, of: found.resource, owner) }
+        if let key = found.key, key != commit.key { throw .sharedHash }
+        if found.url != commit.url || found.key == nil { try setNames(commit, of: found.resource, owner) }
         return found.resource
     }
 
@@ -72,8 +62,10 @@ final class ResourceTable {
         return resource
     }
 
-    private func setURL(_ url: String, of resource: Int64, _ owner: IndexFields.Owner) throws(StoreError) {
-        try database.connection.run("UPDATE resources SET url = ?2 WHERE resource = ?1", resource, fields.value(url, .url, of: owner))
+    private func setNames(_ commit: StoreCommit, of resource: Int64, _ owner: IndexFields.Owner) throws(StoreError) {
+        try database.connection.run(
+            "UPDATE resources SET key = ?2, url = ?3 WHERE resource = ?1", resource, fields.value(commit.key.string, .key, of: owner),
+            fields.value(commit.url, .url, of: owner))
     }
 
     /// Sets the access time of a key. Ignored when the key is not stored.
@@ -126,7 +118,7 @@ final class ResourceTable {
         ) { row in
             let owner = IndexFields.Owner(keyHash: row.bytes(2))
             return SealedFields(
-                resource: row.int64(0), keyHash: owner.keyHash, key: fields.text(row, 1, .key, of: owner),
+                resource: row.int64(0), keyHash: owner.keyHash, key: database.key(row, 1, hash: owner.keyHash)?.string,
                 url: fields.text(row, 3, .url, of: owner))
         }
     }
