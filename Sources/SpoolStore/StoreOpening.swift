@@ -210,8 +210,9 @@ struct StoreOpening {
         if !index.database.fields.isSealed, let problem = try unlocking.encrypt() { return .refused(.key(problem)) }
         var result = Result(index: index, lock: lock, firstGeneration: 0)
         try recover(&result)
-        // A new index has no entries of the files that an earlier one named.
-        let lastOnDisk = format == 0 ? lastGenerationOnDisk() : nil
+        // An index that no opening has used has no entries of the files that an earlier one named.
+        // An earlier opening may have made its tables and then failed.
+        let lastOnDisk = try index.isUsed() ? nil : lastGenerationOnDisk()
         if lastOnDisk != nil { result.owesSweep = true }
         result.firstGeneration = try index.beginUse(bootID: options.bootID, behind: lastOnDisk ?? 0, makeStoreID: random.storeID)
         return .opened(result)

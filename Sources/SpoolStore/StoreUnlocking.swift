@@ -9,11 +9,12 @@ struct StoreUnlocking {
 
     /// Sets the keys of the index when it is encrypted. Returns the problem if that fails, or nil.
     ///
-    /// A plain store without any resource accepts a key: `encrypt` then makes it an encrypted one.
+    /// A plain store without any key in its tables accepts a key: `encrypt` then makes it an
+    /// encrypted one.
     func unlock() throws(StoreError) -> KeyProblem? {
         guard let check = try index.meta.bytes(.keyCheck) else {
-            let isEmpty = options.encryption == nil ? true : try index.resources.count(isSoleWriter: false) == 0
-            return isEmpty ? nil : .notEncrypted
+            guard options.encryption != nil else { return nil }
+            return try index.hasKeys() ? .notEncrypted : nil
         }
         guard let encryption = options.encryption else { return .missing }
         let parameters = KeyParameters(
@@ -31,7 +32,7 @@ struct StoreUnlocking {
     /// Makes the index an encrypted one when a key was given. Returns the problem if that fails, or
     /// nil.
     ///
-    /// - Precondition: the index has no resource, and the process may write.
+    /// - Precondition: the index has no key in its tables, and the process may write.
     func encrypt() throws(StoreError) -> KeyProblem? {
         guard let encryption = options.encryption else { return nil }
         let parameters = KeyParameters(
@@ -42,7 +43,12 @@ struct StoreUnlocking {
         }
         if let problem = try use(encryption, encryption.algorithm, parameters, accept: { _ in nil }) { return problem }
         guard let keys = index.database.fields.keys else { return nil }
+        // The rows of resources that were removed are still in free pages, and their files may be
+        // left. The traces are erased first, because a kill after the key was set would keep them.
+        let wasUsed = try index.isUsed()
+        if wasUsed { try IndexRotation(index: index).eraseTraces() }
         try index.change { () throws(StoreError) in
+            if wasUsed { try index.meta.set(.owesSweep, 1 as Int64) }
             try index.setKey(keys, parameters)
         }
         return nil

@@ -4,6 +4,12 @@ import SpoolSystem
 import SpoolTesting
 import Testing
 
+/// A provider that has no key now.
+private struct LockedProvider: KeyProvider {
+    struct Locked: Error, CustomStringConvertible { var description: String { "the token is not plugged in" } }
+    func masterKey(_ parameters: KeyParameters) throws -> EncryptionKey { throw Locked() }
+}
+
 @Suite struct EncryptedStoreTests {
     private let directory: TemporaryDirectory
 
@@ -58,12 +64,63 @@ import Testing
         #expect(try contents() == before)
     }
 
-    @Test func `a plain store without resources becomes an encrypted one`() throws {
-        try open("cache", nil).close()
+    @Test func `a plain store without resources becomes an encrypted one and shows none of the removed ones`() throws {
+        let film = StoreSample("https://user.example/a-very-private-film-with-a-long-name.mp4")
+        let plain = try open("cache", nil)
+        // Many rows, so that the new ones do not take the room of all removed ones.
+        let others = (0..<200).map { StoreSample("\(film.key)?\($0)") }
+        for other in others { try plain.commit(other.commit(plain.makeGeneration())) }
+        for other in others { _ = try plain.remove(other.key) }
+        let number = plain.makeGeneration()
+        try film.store([0..<100_000], of: number, in: plain)
+        // Another process had the file open when it was removed.
+        let left = try #require(try files().first { $0.hasSuffix(".mp4") })
+        let bytes = try fileBytes(left)
+        #expect(try plain.remove(film.key))
+        try plain.close()
+        try POSIXFileSystem().createDirectory(try #require(parentDirectory(of: left)))
+        try write(bytes, toFile: left)
         let store = try open()
+        #expect(store.makeGeneration() > number)
+        while try !store.sweepOrphans(limit: 16) {}
+        #expect(try POSIXFileSystem().status(left) == nil)
         try store.commit(StoreSample().commit(store.makeGeneration()))
+        #expect(try leaks(of: [Array(film.url.utf8)]) == [])
         try store.close()
+        #expect(try leaks(of: [Array(film.url.utf8)]) == [])
         #expect(throws: StoreError.key(.missing)) { try open("cache", nil) }
+    }
+
+    @Test(arguments: [0, 1, 2])
+    func `a plain store that has only a pin or a download rejects a key`(entry: Int) throws {
+        let film = StoreSample()
+        let plain = try open("plain", nil)
+        switch entry {
+        case 0: _ = try plain.setPinned(film.key, true, time: film.time)
+        case 1: try plain.setDownload(film.key, StoredDownload(key: film.key, members: ["url": film.url]))
+        default: try plain.setDownloadPart(film.key, of: StoreSample("https://media.example/list").key, true)
+        }
+        try plain.close()
+        let before = try contents()
+        #expect(throws: StoreError.key(.notEncrypted)) { try open("plain", .testing()) }
+        #expect(try contents() == before)
+    }
+
+    @Test func `files of a purged index are removed, even if the first opening after the purge had no key`() throws {
+        let store = try open()
+        let number = store.makeGeneration()
+        try StoreSample().store([0..<100_000], of: number, in: store)
+        try store.close()
+        for path in try files() where path.contains("spool.sqlite") { try POSIXFileSystem().unlink(path) }
+        #expect(throws: StoreError.key(.unavailable("the token is not plugged in"))) {
+            try open("cache", EncryptionOptions(keyProvider: LockedProvider()))
+        }
+        let next = try open()
+        #expect(next.owesSweep && next.hasUncountedFiles)
+        #expect(next.makeGeneration() > number)
+        while try !next.sweepOrphans(limit: 16) {}
+        #expect(try files().allSatisfy { !$0.contains("/data/") })
+        try next.close()
     }
 
     @Test func `a store keeps the cipher it was created with`() throws {
@@ -89,12 +146,8 @@ import Testing
     }
 
     @Test func `a provider's reason for a missing key is reported`() throws {
-        struct Provider: KeyProvider {
-            struct Locked: Error, CustomStringConvertible { var description: String { "the token is not plugged in" } }
-            func masterKey(_ parameters: KeyParameters) throws -> EncryptionKey { throw Locked() }
-        }
         #expect(throws: StoreError.key(.unavailable("the token is not plugged in"))) {
-            try open("cache", EncryptionOptions(keyProvider: Provider()))
+            try open("cache", EncryptionOptions(keyProvider: LockedProvider()))
         }
     }
 

@@ -86,7 +86,9 @@ struct IndexRotation {
     /// present state.
     func emptyLog() throws(StoreError) {
         try index.database.connection.checkpoint(.restart)
-        try index.changeDurably { () throws(StoreError) in try index.meta.set(.lastGeneration, index.reservedGeneration) }
+        try index.changeDurably { () throws(StoreError) in
+            try index.meta.set(.lastGeneration, max(index.reservedGeneration, index.meta.number(.lastGeneration) ?? 0))
+        }
         try index.database.connection.checkpoint(.truncate)
     }
 

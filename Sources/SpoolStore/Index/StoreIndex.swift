@@ -110,6 +110,18 @@ final class StoreIndex {
         }
     }
 
+    /// Whether an opening for writing has used the index.
+    func isUsed() throws(StoreError) -> Bool { try meta.number(.openings) != nil }
+
+    /// Whether the index has the key of a resource, a pin or a download.
+    func hasKeys() throws(StoreError) -> Bool {
+        try database.connection.int64(
+            """
+            SELECT EXISTS (SELECT 1 FROM resources) OR EXISTS (SELECT 1 FROM pins) OR EXISTS (SELECT 1 FROM downloads)
+                OR EXISTS (SELECT 1 FROM download_parts)
+            """) != 0
+    }
+
     /// Prepares the database for writing: sets the mode of the journal, and makes the tables of an
     /// empty index.
     ///
