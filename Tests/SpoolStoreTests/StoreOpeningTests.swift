@@ -199,6 +199,29 @@ import Testing
         try repaired.close()
     }
 
+    @Test(arguments: ["-9223372036854775808", "9223372036854775807"])
+    func `damaged sizes and spans in the index give sums that can be counted with`(number: String) throws {
+        let store = try disk.open()
+        for name in ["a", "b", "c"] { try StoreSample(name).store([0..<1000], of: store.makeGeneration(), in: store) }
+        let listed = StoreSample("b").key
+        _ = try store.setPinned(StoreSample("a").key, true, time: film.time)
+        try store.setDownload(listed, StoredDownload(key: listed, members: [:]))
+        try store.close()
+        let path = disk.root + "/spool.sqlite"
+        try execute("UPDATE sizes SET allocated_bytes = \(number); UPDATE pieces SET upper = \(number)", onIndex: path)
+        let damaged = try disk.open()
+        let sums = [
+            try damaged.totalSizeBytes(), try damaged.pinnedBytes(), try damaged.downloadBytes(),
+            try damaged.storedBytes(ofDownload: listed),
+            try damaged.evictionCandidates(after: nil, largerThan: 0, limit: 1).first?.allocatedBytes ?? 0,
+        ]
+        #expect(sums.allSatisfy { 0...(1 << 60) ~= $0 }, "\(sums)")
+        try film.store([0..<1000], of: damaged.makeGeneration(), in: damaged)
+        #expect(try damaged.lookup(film.key)?.spans == .of(0..<1000))
+        #expect(try 0...(1 << 61) ~= damaged.totalSizeBytes())
+        try damaged.close()
+    }
+
     @Test func `the spans of a truncated data file are clipped to its length`() throws {
         try storeAndClose([0..<100_000, 150_000..<150_010])
         for path in try disk.dataFiles() { try POSIXFileSystem().open(path, .readWrite).truncate(to: 70_000) }

@@ -19,7 +19,7 @@ struct EvictionQuery {
         var isFirst = last == nil
         let found = try database.connection.rows(
             """
-            SELECT key, key_hash, last_access, length, allocated_bytes
+            SELECT key, key_hash, last_access, length, min(allocated_bytes, 1 << 60)
             FROM resources JOIN representations USING (resource) LEFT JOIN sizes USING (generation)
             WHERE (last_access, key_hash) > (?1, ?2) AND variant = '' AND is_current = 1
                 AND key_hash NOT IN (SELECT key_hash FROM pins)

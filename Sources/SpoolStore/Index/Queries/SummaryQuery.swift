@@ -10,7 +10,7 @@ struct SummaryQuery {
         guard limit > 0 else { return [] }
         return try database.connection.rows(
             """
-            SELECT key, key_hash, url, last_access, length, allocated_bytes
+            SELECT key, key_hash, url, last_access, length, min(allocated_bytes, 1 << 60)
             FROM resources JOIN representations USING (resource) LEFT JOIN sizes USING (generation)
             WHERE key_hash > ?1 AND variant = '' AND is_current = 1
             ORDER BY key_hash

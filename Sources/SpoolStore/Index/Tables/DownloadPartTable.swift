@@ -51,13 +51,12 @@ struct DownloadPartTable {
 
     /// Returns the number of stored bytes of a download: those of its own resource and of its parts.
     func storedBytes(of download: ResourceKey) throws(StoreError) -> Int64 {
-        let bytes = try database.connection.int64(
+        try database.connection.int64(
             """
-            SELECT sum(upper - lower) FROM resources JOIN representations USING (resource) JOIN pieces USING (generation)
+            SELECT min(total(max(upper - lower, 0)), 1 << 60) FROM resources JOIN representations USING (resource) JOIN pieces USING (generation)
             WHERE variant = '' AND is_current = 1
                 AND key_hash IN (SELECT ?1 UNION ALL SELECT key_hash FROM download_parts WHERE download = ?1)
-            """, database.fields.hash(of: download))
-        return max(0, bytes ?? 0)
+            """, database.fields.hash(of: download)) ?? 0
     }
 
     // MARK: Rotation of the key

@@ -35,7 +35,8 @@ extension PieceTable {
 
     /// Returns the number of stored bytes of a generation.
     func byteCount(of generation: GenerationID) throws(StoreError) -> Int64 {
-        try database.connection.int64("SELECT sum(upper - lower) FROM pieces WHERE generation = ?1", generation) ?? 0
+        try database.connection.int64(
+            "SELECT min(total(max(upper - lower, 0)), 1 << 60) FROM pieces WHERE generation = ?1", generation) ?? 0
     }
 
     // MARK: Without a durable point

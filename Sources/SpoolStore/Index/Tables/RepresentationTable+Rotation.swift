@@ -15,7 +15,7 @@ extension RepresentationTable {
         try database.connection.first(
             """
             SELECT (SELECT count(*) FROM representations WHERE generation <= ?1),
-                (SELECT coalesce(sum(upper - lower), 0) FROM pieces WHERE generation <= ?1)
+                (SELECT min(total(max(upper - lower, 0)), 1 << 60) FROM pieces WHERE generation <= ?1)
             """, last
         ) { KeyRotation.Backlog(resources: Int(clamping: $0.int64(0)), bytes: $0.int64(1)) } ?? KeyRotation.Backlog()
     }

@@ -1,6 +1,9 @@
 import SpoolCore
 
 /// The table `sizes`: the bytes that data files occupy.
+///
+/// A damaged index may have any number here. Every size and every sum that is read from it is from
+/// 0 to 2⁶⁰, so that sums of them do not overflow. `sum` of SQLite fails where `total` does not.
 final class SizeTable {
     private let database: IndexDatabase
     /// The sum of all sizes.
@@ -20,7 +23,8 @@ final class SizeTable {
 
     /// Returns the bytes that a generation's file occupied when they were last entered.
     func size(of generation: GenerationID) throws(StoreError) -> Int64 {
-        try database.connection.int64("SELECT allocated_bytes FROM sizes WHERE generation = ?1", generation) ?? 0
+        try database.connection.int64(
+            "SELECT min(total(max(allocated_bytes, 0)), 1 << 60) FROM sizes WHERE generation = ?1", generation) ?? 0
     }
 
     /// Enters the bytes that a generation's file occupies.
@@ -47,7 +51,7 @@ final class SizeTable {
     /// Returns the bytes that all data files occupy, as far as commits and look-ups have seen them.
     func sum(isSoleWriter: Bool) throws(StoreError) -> Int64 {
         try total.value(isKept: isSoleWriter) { () throws(StoreError) in
-            try database.connection.int64("SELECT sum(allocated_bytes) FROM sizes")
+            try database.connection.int64("SELECT min(total(max(allocated_bytes, 0)), 1 << 60) FROM sizes")
         }
     }
 
@@ -58,7 +62,7 @@ final class SizeTable {
         try downloaded.value(isKept: isSoleWriter) { () throws(StoreError) in
             try database.connection.int64(
                 """
-                SELECT sum(allocated_bytes) FROM resources JOIN representations USING (resource) JOIN sizes USING (generation)
+                SELECT min(total(max(allocated_bytes, 0)), 1 << 60) FROM resources JOIN representations USING (resource) JOIN sizes USING (generation)
                 WHERE key_hash IN (SELECT key_hash FROM downloads UNION SELECT key_hash FROM download_parts)
                 """)
         }
@@ -69,7 +73,7 @@ final class SizeTable {
     func pinnedSum() throws(StoreError) -> Int64 {
         try database.connection.int64(
             """
-            SELECT sum(allocated_bytes) FROM resources JOIN representations USING (resource) JOIN sizes USING (generation)
+            SELECT min(total(max(allocated_bytes, 0)), 1 << 60) FROM resources JOIN representations USING (resource) JOIN sizes USING (generation)
             WHERE key_hash IN (SELECT key_hash FROM pins EXCEPT SELECT key_hash FROM downloads EXCEPT SELECT key_hash FROM download_parts)
             """) ?? 0
     }
@@ -89,7 +93,7 @@ final class SizeTable {
     private func downloadedBytes(of key: ResourceKey) throws(StoreError) -> Int64 {
         try database.connection.int64(
             """
-            SELECT sum(allocated_bytes) FROM resources JOIN representations USING (resource) JOIN sizes USING (generation)
+            SELECT min(total(max(allocated_bytes, 0)), 1 << 60) FROM resources JOIN representations USING (resource) JOIN sizes USING (generation)
             WHERE key_hash = ?1 AND (EXISTS (SELECT 1 FROM downloads WHERE key_hash = ?1)
                 OR EXISTS (SELECT 1 FROM download_parts WHERE key_hash = ?1))
             """, database.fields.hash(of: key)) ?? 0
