@@ -1,5 +1,6 @@
 import Spool
 import SpoolCore
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
 import SpoolTestSupport
@@ -281,6 +282,20 @@ import Testing
         try await preload?.result()
         #expect(world.cache.statistics.fetchedBytes == film.length)
         #expect(try await world.cache.status(of: film.url)?.isComplete == true)
+        await world.cache.close()
+    }
+
+    @Test func `a suspension that fails leaves a cache that stores`() async throws {
+        let disk = MemoryDisk()
+        var options = SQLiteStore.Options()
+        options.usesFileSystemForIndex = true
+        let store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: SystemRandom(), options: options)
+        let world = try EngineWorld([film, song], store: store)
+        try await world.play(song)
+        disk.setFaults(FaultPlan(faults: [.init(.synchronize, .from(1), code: EIO, pathSuffix: "spool.sqlite-wal")]))
+        await #expect(throws: CacheError.self) { try await world.cache.suspend() }
+        disk.setFaults(.none)
+        try await world.play(film)
         await world.cache.close()
     }
 

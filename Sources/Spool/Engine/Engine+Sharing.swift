@@ -103,9 +103,8 @@ extension Engine {
                         try store.suspend()
                         done(.success(()))
                     } catch {
-                        suspension.withLock { $0.isWanted = false }
-                        resumeFetches()
-                        done(.failure(CacheError(error, key: nil)))
+                        // The store may have released its locks before it failed.
+                        resume { _ in done(.failure(CacheError(error, key: nil))) }
                     }
                 }
             }
