@@ -128,6 +128,7 @@ package struct KeyRotation: Sendable {
             while true {
                 let next = try index.representations.nextToReseal(after: last, upTo: previous.lastGeneration)
                 guard let next else { return nil }
+                guard next.generation > last else { throw .rowsOutOfOrder }
                 last = next.generation
                 let entry = try next.key.flatMap { (key) throws(StoreError) in
                     try index.entries.entry(of: key)
@@ -153,10 +154,10 @@ package struct KeyRotation: Sendable {
             guard !resource.spans.isEmpty else { return nil }
             return try store.dataFile(of: generation, key: resource.key, fileExtension: resource.fileExtension) as? StoreDataFile
         }
-        return ResealedCopy(
         let target = try file(generation)
         // The system reports a failed write to the handle that was open meanwhile.
         do throws(SystemError) { try target?.keepOpen() } catch { throw StoreError(error) }
+        return ResealedCopy(
             resource: resource, generation: generation, source: try file(resource.generation), target: target,
             directories: store.layout.entries(toFileOf: store.files.hash(of: resource.key, generation)), fileSystem: store.fileSystem)
     }

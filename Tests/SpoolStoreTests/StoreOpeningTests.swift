@@ -199,6 +199,30 @@ import Testing
         try repaired.close()
     }
 
+    /// Exchanges the two rows of a table in the page that has them.
+    private func exchangeRows(of table: String) throws {
+        let path = disk.root + "/spool.sqlite"
+        let root = try #require(Int(try rows("SELECT rootpage FROM sqlite_master WHERE name = '\(table)'", ofIndex: path)[0]))
+        let page = 4096 * (root - 1)
+        let bytes = try fileBytes(path)
+        // A leaf of a table with two cells, whose places follow the header of 8 bytes.
+        #expect(bytes[page] == 13 && bytes[page + 4] == 2)
+        let (first, second) = (bytes[(page + 8)..<(page + 10)], bytes[(page + 10)..<(page + 12)])
+        try disk.overwrite("spool.sqlite", at: Int64(page + 8), with: [UInt8](second + first))
+    }
+
+    @Test func `the search for orphans ends with an error if the rows are in a wrong order`() throws {
+        let store = try disk.open()
+        for name in ["a", "b"] { try StoreSample(name).store([0..<10], of: store.makeGeneration(), in: store) }
+        try store.close()
+        try exchangeRows(of: "representations")
+        try exchangeRows(of: "sizes")
+        try execute("INSERT OR REPLACE INTO meta VALUES ('owes_sweep', 1)", onIndex: disk.root + "/spool.sqlite")
+        let damaged = try disk.open()
+        #expect(throws: StoreError.self) { for _ in 0..<100 where try damaged.sweepOrphans(limit: 1) { return } }
+        try damaged.close()
+    }
+
     @Test(arguments: ["-9223372036854775808", "9223372036854775807"])
     func `damaged sizes and spans in the index give sums that can be counted with`(number: String) throws {
         let store = try disk.open()

@@ -111,6 +111,7 @@ extension StoreIndex {
         for _ in 0..<limit {
             guard let next = try representations.nextGeneration(after: last ?? generation) else { break }
             last = next
+            guard next > last ?? generation else { throw .rowsOutOfOrder }
             let id = GenerationID(rawValue: next)
             guard try representations.file(of: id) == nil else { continue }
             try change { () throws(StoreError) in try takeOut(id) }
