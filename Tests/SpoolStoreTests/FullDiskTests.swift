@@ -165,6 +165,15 @@ struct FullDiskTests {
         try store.close()
     }
 
+    @Test func `a reserve that a kill left half written is completed`() throws {
+        let disk = MemoryDisk()
+        try open(disk).close()
+        try disk.open("/cache/reserve", .readWrite).truncate(to: 0)
+        let store = try open(disk)
+        #expect(try disk.status("/cache/reserve")?.allocatedBytes == 1 << 20)
+        try store.close()
+    }
+
     @Test func `bytes that never entered the index are freed, and the others stay`() throws {
         let disk = MemoryDisk()
         let store = try open(disk)

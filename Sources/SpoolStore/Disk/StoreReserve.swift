@@ -1,6 +1,6 @@
 import SpoolSystem
 
-/// A file of zeros that reserves disk space for the index.
+/// A file that reserves disk space for the index.
 ///
 /// 1. Another program, or the store itself, fills the disk.
 /// 2. Removing a resource frees space, but the index must enter the removal first, and its log has
@@ -32,10 +32,12 @@ final class StoreReserve: Sendable {
         return status.allocatedBytes > 0
     }
 
-    /// Creates the file if it is missing and the disk has enough space.
+    /// Creates the file if it is missing or a kill left a part of it, and the disk has enough space.
     func fill() throws(SystemError) {
-        guard try fileSystem.status(path) == nil else { return }
+        let size = try fileSystem.status(path)?.size
+        guard size != Int64(Self.bytes) else { return }
         if let free = try fileSystem.freeBytes(layout.root), free < Self.freeFactor * Int64(Self.bytes) { return }
+        if size != nil { try fileSystem.unlink(path) }
         let file = try fileSystem.open(path, .create)
         do throws(SystemError) { try fill(file) } catch {
             // A partial file is of little use and takes the last free space.
