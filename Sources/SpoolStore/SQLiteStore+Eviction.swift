@@ -53,7 +53,7 @@ extension SQLiteStore {
         guard let file = file as? StoreDataFile else { return }
         let status: FileStatus
         do throws(SystemError) { status = try file.status() } catch { throw StoreError(error) }
-        try index.enterSize(of: generation, status.allocatedBytes)
+        try index.enterSize(of: generation, status)
     }
 
     /// Returns the free space of the disk, in bytes.

@@ -45,7 +45,7 @@ extension SQLiteStore {
         if isWritable {
             // A check that covers lost bytes can't verify the other bytes of its block, so the
             // block is removed as a whole.
-            try index.clip(resource.generation, to: size, allocatedBytes: status.allocatedBytes)
+            try index.clip(resource.generation, to: status)
             (resource.spans, resource.unverified) = try index.pieces.spans(of: resource.generation)
         } else if let lost = ByteRange(size, .max) {
             resource.spans.remove(lost)

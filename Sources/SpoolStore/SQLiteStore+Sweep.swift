@@ -70,7 +70,7 @@ struct OrphanSweep {
         // If the status can't be read, the index keeps its size.
         do throws(SystemError) { status = try files.fileSystem.status(path) } catch { return }
         guard let status, !status.isDirectory else { return }
-        try index.enterSize(of: generation, status.allocatedBytes)
+        try index.enterSize(of: generation, status)
     }
 }
 

@@ -43,6 +43,21 @@ import Testing
         try store.close()
     }
 
+    @Test func `a resource counts with its stored bytes on a file system that counts blocks late`() throws {
+        let disk = MemoryDisk()
+        disk.stopCountingBlocks()
+        let store = try SQLiteStore.simulated(on: disk)
+        let generation = store.makeGeneration()
+        let file = try samples[0].store([0..<(4 << 16)], of: generation, in: store)
+        #expect(try store.totalSizeBytes() == 4 << 16)
+        #expect(try store.evict(.of((3 << 16)..<(4 << 16)), of: generation, in: file))
+        #expect(try store.totalSizeBytes() == 3 << 16)
+        let next = try SQLiteStore.simulated(on: disk.crash())
+        while try !next.sweepOrphans(limit: 16) {}
+        #expect(try next.totalSizeBytes() == 3 << 16)
+        try store.close()
+    }
+
     private func change(
         _ store: SQLiteStore, _ sample: StoreSample, _ other: StoreSample, _ step: Int, _ random: SeededRandom
     ) throws {

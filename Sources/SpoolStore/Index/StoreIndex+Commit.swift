@@ -68,7 +68,7 @@ extension StoreIndex {
     /// Some file systems (ZFS, Btrfs, NFS) count the blocks of a file only when they reach the
     /// disk. With their numbers alone, a fast origin could exceed the quota, and an eviction would
     /// appear to free nothing.
-    private func occupiedBytes(of generation: GenerationID, _ file: FileStatus) throws(StoreError) -> Int64 {
+    func occupiedBytes(of generation: GenerationID, _ file: FileStatus) throws(StoreError) -> Int64 {
         // A file with as many blocks as its length needs is counted completely.
         guard file.allocatedBytes < file.size else { return file.allocatedBytes }
         return max(file.allocatedBytes, try pieces.byteCount(of: generation))
@@ -82,9 +82,9 @@ extension StoreIndex {
 
     /// Enters the bytes that the file of a generation occupies now, if the generation is in the
     /// index.
-    func enterSize(of generation: GenerationID, _ bytes: Int64) throws(StoreError) {
+    func enterSize(of generation: GenerationID, _ file: FileStatus) throws(StoreError) {
         guard try representations.has(generation) else { return }
-        let before = try sizes.size(of: generation)
+        let (bytes, before) = (try occupiedBytes(of: generation, file), try sizes.size(of: generation))
         guard bytes != before else { return }
         try change { () throws(StoreError) in try setSize(of: generation, bytes, was: before) }
     }

@@ -1,4 +1,5 @@
 import SpoolCore
+import SpoolSystem
 
 extension StoreIndex {
     /// Removes a resource with all its generations. Returns nil when there is none.
@@ -40,12 +41,12 @@ extension StoreIndex {
         }
     }
 
-    /// Removes the bytes of a generation at and after `offset`, because its file ends there.
-    func clip(_ generation: GenerationID, to offset: Int64, allocatedBytes: Int64) throws(StoreError) {
+    /// Removes the bytes of a generation after the end of its file.
+    func clip(_ generation: GenerationID, to file: FileStatus) throws(StoreError) {
         let before = try sizes.size(of: generation)
         try change { () throws(StoreError) in
-            if offset < .max { try pieces.takeOut(ByteRange(lower: offset, upper: .max), of: generation) }
-            try setSize(of: generation, allocatedBytes, was: before)
+            if let lost = ByteRange(file.size, .max) { try pieces.takeOut(lost, of: generation) }
+            try setSize(of: generation, try occupiedBytes(of: generation, file), was: before)
         }
     }
 
@@ -110,8 +111,8 @@ extension StoreIndex {
         var last: Int64?
         for _ in 0..<limit {
             guard let next = try representations.nextGeneration(after: last ?? generation) else { break }
-            last = next
             guard next > last ?? generation else { throw .rowsOutOfOrder }
+            last = next
             let id = GenerationID(rawValue: next)
             guard try representations.file(of: id) == nil else { continue }
             try change { () throws(StoreError) in try takeOut(id) }

@@ -21,6 +21,8 @@ public final class MemoryDisk: Sendable {
         var nextHandle = 1
         /// The number of bytes that reads returned, by the path with which the file was opened.
         var readBytes: [String: Int64] = [:]
+        /// Whether the status of a file has its occupied bytes, and not 0.
+        var countsBlocks = true
     }
 
     /// Creates an empty disk.
@@ -63,6 +65,10 @@ public final class MemoryDisk: Sendable {
             try state.tree.changePages(id) { $0.damage(at: offset, by: mask) }
         }
     }
+
+    /// Stops counting the blocks of files, as file systems do that count them only when they reach
+    /// the disk.
+    package func stopCountingBlocks() { state.withLock { $0.countsBlocks = false } }
 
     // MARK: What happened
 
@@ -181,7 +187,7 @@ public final class MemoryDisk: Sendable {
     static func status(of id: DiskTree.ID, _ state: State) throws(DiskErrno) -> FileStatus {
         if state.tree.isDirectory(id) { return FileStatus(size: 0, allocatedBytes: 0, isDirectory: true) }
         let pages = try state.tree.pages(id)
-        return FileStatus(
-            size: pages.size, allocatedBytes: Int64(pages.allocatedPages * SparsePages.pageBytes), isDirectory: false)
+        let allocatedPages = state.countsBlocks ? pages.allocatedPages : 0
+        return FileStatus(size: pages.size, allocatedBytes: Int64(allocatedPages * SparsePages.pageBytes), isDirectory: false)
     }
 }
