@@ -1,6 +1,7 @@
 import Foundation
 import Spool
 import SpoolCore
+import SpoolLibc
 import SpoolStore
 import SpoolSystem
 import SpoolTesting
@@ -95,6 +96,35 @@ import Testing
         #expect(try await world.cache.reader(for: song.url).bytes() == mine)
         #expect(dataFiles.count == 1, "\(dataFiles)")
         await world.cache.close()
+    }
+
+    /// The import of a part of a presentation is entered in one transaction, and the access time of
+    /// the part in another one.
+    @Test func `an import over a part of a presentation on a full disk leaves the old bytes or the new ones`() async throws {
+        let mine = [UInt8](repeating: 7, count: 100_000)
+        try Data(mine).write(to: URL(fileURLWithPath: path))
+        var options = ImportOptions()
+        options.replacesStored = true
+        // Each write during the import fails once.
+        for number in 1... {
+            let disk = MemoryDisk()
+            var storeOptions = SQLiteStore.Options()
+            storeOptions.usesFileSystemForIndex = true
+            let store = try SQLiteStore(directory: "/cache", fileSystem: disk, random: SystemRandom(), options: storeOptions)
+            let world = try EngineWorld([song], store: store)
+            let list = ResourceKey(normalized: "http://origin.test/list.m3u8")
+            world.cache.room.listed(PartKeys([try world.key(song)]), in: list, isLive: false)
+            try await world.play(song)
+            disk.setFaults(FaultPlan(faults: [.init(.write, .call(number), code: ENOSPC)]))
+            var isImported = true
+            do { try await world.cache.importFile(path, for: song.url, options: options) } catch { isImported = false }
+            let writes = disk.callCount(of: .write)
+            disk.setFaults(.none)
+            let found = try await world.cache.reader(for: song.url, options: ReadOptions(mode: .onlyStored)).bytes()
+            #expect(found == (isImported ? mine : all), "write \(number) of \(writes) failed")
+            await world.cache.close()
+            if writes < number { break }
+        }
     }
 
     // MARK: Refusals and failures

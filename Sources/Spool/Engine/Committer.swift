@@ -124,9 +124,12 @@ final class Committer: Sendable {
             var commit = commit
             commit.time = try accessTime(at: commit.time)
             try store.commit(commit)
-            if let time = parts.withLock({ $0.storedTime(of: commit.key) }) { try store.touch([commit.key: time]) }
-            return nil
         } catch { return error }
+        // The commit is entered, even if the access time of its presentation is not.
+        do throws(StoreError) {
+            if let time = parts.withLock({ $0.storedTime(of: commit.key) }) { try store.touch([commit.key: time]) }
+        } catch { record(.storeTrouble("access time: \(error)")) }
+        return nil
     }
 
     /// Returns the access time for a use at `time`.
