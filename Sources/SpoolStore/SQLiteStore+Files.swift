@@ -36,7 +36,13 @@ extension SQLiteStore {
         let hash = keys?.previous == nil ? entry.keyHash : files.hash(of: resource.key, resource.generation)
         let path = files.path(of: resource.generation, hash: hash, fileExtension: resource.fileExtension)
         guard let status = try files.status(path, of: resource.generation) else {
-            if isWritable { _ = try index.remove(resource.key) }
+            if isWritable {
+                _ = try index.remove(resource.key)
+                // A file of another extension would stay if the row of the index is damaged.
+                for file in files.listing.dataFiles(in: layout.directory(hash: hash)) where file.generation == resource.generation {
+                    files.unlink(file.path, of: file.generation)
+                }
+            }
             options.onRecovery(.dataFileMissing(resource.key))
             return nil
         }

@@ -223,6 +223,16 @@ import Testing
         try damaged.close()
     }
 
+    @Test func `a file whose extension is damaged in the index is removed with its resource`() throws {
+        try storeAndClose()
+        try execute("UPDATE representations SET file_extension = 'mp5'", onIndex: disk.root + "/spool.sqlite")
+        let store = try disk.open()
+        #expect(try disk.dataFiles().count == 1)
+        #expect(try store.lookup(film.key) == nil)
+        #expect(try disk.dataFiles().isEmpty)
+        try store.close()
+    }
+
     @Test(arguments: ["-9223372036854775808", "9223372036854775807"])
     func `damaged sizes and spans in the index give sums that can be counted with`(number: String) throws {
         let store = try disk.open()
