@@ -34,7 +34,9 @@ extension CachingAssetFactory {
 
     /// Returns the key of a resource that may have a playable file, or nil.
     private func fileKey(of url: URL, _ key: ResourceKey?, _ options: [String: any Sendable]?) -> ResourceKey? {
-        guard supports(url), !cache.isClosed, cache.configuration.freshness.policy != .standard else { return nil }
+        // The search for the file knows the settings of the cache only.
+        let policy = readOptions.cachePolicy ?? cache.configuration.freshness.policy
+        guard supports(url), !cache.isClosed, policy != .standard, readOptions.contentTransform == nil else { return nil }
         // For a URL without a key, the asset of `asset(for:)` reports the reason.
         guard let known = key ?? (try? keyPolicy.key(for: url.absoluteString)) else { return nil }
         return cache.bypass.isOn(for: known) ? nil : known

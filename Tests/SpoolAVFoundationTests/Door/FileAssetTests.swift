@@ -53,6 +53,20 @@ import Testing
         await shelf.close()
     }
 
+    @Test func `a factory with a transform or the standard policy keeps the loader for a complete resource`() async throws {
+        let shelf = try Shelf(Self.songs)
+        try await shelf.fill(Self.songs[0])
+        let changes: [(inout ReadOptions) -> Void] = [{ $0.contentTransform = Mask() }, { $0.cachePolicy = .standard }]
+        for change in changes {
+            var factory = CachingAssetFactory(cache: shelf.cache)
+            factory.handsOutFiles = true
+            #expect(await factory.preparedAsset(for: Self.url(0)).route == .file)
+            change(&factory.readOptions)
+            #expect(await factory.preparedAsset(for: Self.url(0)).route == .cache)
+        }
+        await shelf.close()
+    }
+
     @Test func `an encrypted store, a misleading name and the standard policy keep the loader`() async throws {
         let key = try #require(EncryptionKey(bytes: [UInt8](1...32)))
         let changes: [(inout Configuration) -> Void] = [
