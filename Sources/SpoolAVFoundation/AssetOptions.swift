@@ -11,6 +11,7 @@ import SpoolSystem
 struct AssetOptions: Sendable {
     /// The options for `AVURLAsset`, without Spool's own.
     let forAsset: [String: any Sendable]
+    /// The networks that the app chose for this asset, or nil.
     let access: NetworkAccess?
     /// The fields of the app, without cookies from the options.
     private let ownFields: [HTTPFields.Field]
@@ -69,6 +70,44 @@ struct AssetOptions: Sendable {
         guard #available(iOS 17, macOS 14, tvOS 17, visionOS 1, *) else { return nil }
         return options[AVURLAssetOverrideMIMETypeKey] as? String
     }
+}
+
+extension CachingAssetFactory {
+    /// Parses the options of an asset.
+    func parse(_ options: [String: any Sendable]?, headers: [String: String] = [:], for url: URL) -> AssetOptions {
+        AssetOptions(options, headers: headers, url: url, now: cache.environment.time.wallNow)
+    }
+
+    /// Returns the options of an asset's reads: those of the factory, with the fields for requests to
+    /// `url` and the networks of the asset.
+    func readOptions(for url: URL, _ parsed: AssetOptions) -> ReadOptions {
+        var options = readOptions
+        options.requestFields = readOptions.requestFields.replacing(with: HTTPFields(parsed.fields(for: url)))
+        options.access = parsed.access ?? readOptions.access
+        return options
+    }
+
+    /// Returns the options of an asset whose player loads the original by itself, now or after a
+    /// redirect. It keeps away from the networks that Spool's own requests may not use.
+    func networkOptions(_ parsed: AssetOptions) -> [String: any Sendable] {
+        let access = readOptions.access ?? cache.networkPolicy.playback
+        guard parsed.access == nil, access != NetworkAccess() else { return parsed.forAsset }
+        return parsed.forAsset.merging([
+            AVURLAssetAllowsCellularAccessKey: access.allowsCellular, AVURLAssetAllowsExpensiveNetworkAccessKey: access.allowsExpensive,
+            AVURLAssetAllowsConstrainedNetworkAccessKey: access.allowsConstrained,
+        ]) { own, _ in own }
+    }
+
+    /// Returns the options of a plain asset of the original, which has the cookies of the factory.
+    func originalOptions(for url: URL, _ parsed: AssetOptions) -> [String: any Sendable] {
+        var options = networkOptions(parsed)
+        let cookies = cookies(for: url, parsed)
+        if !cookies.isEmpty { options[AVURLAssetHTTPCookiesKey] = cookies }
+        return options
+    }
+
+    /// Returns the factory's cookies for a URL, unless the options of the asset have some.
+    func cookies(for url: URL, _ parsed: AssetOptions) -> [HTTPCookie] { parsed.hasCookies ? [] : cookies?(url) ?? [] }
 }
 
 extension HTTPCookie {

@@ -8,8 +8,9 @@ struct AssetSources: Sendable {
     let key: ResourceKey?
     let headers: [String: String]
     let options: [String: any Sendable]?
-    /// Whether a player could play the original by itself.
-    let original: OriginalIsPlayable
+
+    /// Whether a player could play the original by itself at the moment.
+    var original: OriginalIsPlayable { factory.originalIsPlayable(headers: headers) }
 
     /// Returns a new asset, as the factory makes it now.
     func again() -> CachingAVURLAsset { factory.asset(for: url, key: key, headers: headers, options: options) }

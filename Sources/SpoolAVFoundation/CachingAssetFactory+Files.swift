@@ -26,7 +26,7 @@ extension CachingAssetFactory {
         guard handsOutFiles, let known = fileKey(of: url, key, options), let file = await completeFile(for: known),
             isPlayable(file, options)
         else { return asset(for: url, key: key, headers: headers, options: options) }
-        let parsed = AssetOptions(options, headers: headers, url: url, now: cache.environment.time.wallNow)
+        let parsed = parse(options, headers: headers, for: url)
         return CachingAVURLAsset(
             url: URL(fileURLWithPath: file.path), options: parsed.forAsset, originalURL: url, key: known, route: .file,
             keeping: file)

@@ -25,7 +25,8 @@ public struct CachingAssetFactory: Sendable {
     package let keyPolicy: KeyPolicy
     /// The options with which assets read: how far ahead, only stored bytes, without storing, the
     /// content transform, the patience with the origin. The options and headers of an asset take
-    /// precedence. A playlist, whose parts go through the proxy, uses none of them.
+    /// precedence. A playlist, whose parts go through the proxy, uses the fields and the networks
+    /// alone.
     public var readOptions: ReadOptions
     /// Whether `preparedAsset(for:)` returns the store's own file for a complete resource.
     /// AVFoundation then reads the file directly. Off by default, because code with the file's URL
@@ -138,27 +139,25 @@ public struct CachingAssetFactory: Sendable {
     public func asset(
         for url: URL, key: ResourceKey? = nil, headers: [String: String] = [:], options: [String: any Sendable]? = nil
     ) -> CachingAVURLAsset {
-        let parsed = AssetOptions(options, headers: headers, url: url, now: cache.environment.time.wallNow)
-        let sources = AssetSources(
-            factory: self, url: url, key: key, headers: headers, options: options, original: originalIsPlayable(headers: headers))
+        let parsed = parse(options, headers: headers, for: url)
+        let sources = AssetSources(factory: self, url: url, key: key, headers: headers, options: options)
         guard supports(url) else { return plain(sources, parsed, nil, .unsupportedScheme) }
         guard let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else { return plain(sources, parsed, nil, .malformedURL) }
-        if cache.isClosed { return plain(sources, parsed, key, .cacheIsClosed) }
+        if cache.isClosed { return uncached(sources, parsed, key, .cacheIsClosed) }
         if cache.bypass.isOn(for: key), sources.original.asPlainAsset { return plain(sources, parsed, key, .bypassed) }
         if isPlaylist(url, parsed) { return playlist(sources, parsed, key) }
         if let reason = door.resources.fallback(of: key) {
             switch reason {
             case .playlist: return playlist(sources, parsed, key)
             case .openEnded: return openEnded(sources, parsed, key)
-            case .rescued: return plain(sources, parsed, key, .rescued(reason.words))
-            case .unknownLength: return plain(sources, parsed, key, .unknownLength)
-            case .contentCoding(let coding): return plain(sources, parsed, key, .contentCoding(coding))
-            case .trouble(let code): return plain(sources, parsed, key, .fellBack(code))
-            case .bypassed: return plain(sources, parsed, key, .bypassed)
+            case .rescued: return uncached(sources, parsed, key, .rescued(reason.words))
+            case .unknownLength: return uncached(sources, parsed, key, .unknownLength)
+            case .contentCoding(let coding): return uncached(sources, parsed, key, .contentCoding(coding))
+            case .trouble(let code): return uncached(sources, parsed, key, .fellBack(code))
+            case .bypassed: return uncached(sources, parsed, key, .bypassed)
             }
         }
-        guard let customURL = customURL(of: url, parsed, key) else { return plain(sources, parsed, key, .malformedURL) }
-        return cached(sources, customURL, parsed, key)
+        return cached(sources, parsed, key)
     }
 
     /// Returns an item of the resource that `url` names. The parameters are those of `asset(for:)`.
@@ -175,14 +174,12 @@ public struct CachingAssetFactory: Sendable {
 
     // MARK: Kinds of assets
 
-    private func cached(_ sources: AssetSources, _ customURL: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
+    private func cached(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
         let url = sources.url
-        var options = readOptions
-        options.requestFields = readOptions.requestFields.replacing(with: HTTPFields(parsed.fields))
-        options.access = parsed.access ?? readOptions.access
+        guard let customURL = customURL(of: url, parsed, key) else { return plain(sources, parsed, key, .malformedURL) }
         var source = LoaderSource(
-            originalURL: url, key: key, options: options, typeHint: parsed.typeHint ?? parsed.fileExtensionHint.flatMap(Self.identifier),
-            renewalDate: parsed.renewalDate)
+            originalURL: url, key: key, options: readOptions(for: url, parsed),
+            typeHint: parsed.typeHint ?? parsed.fileExtensionHint.flatMap(Self.identifier), renewalDate: parsed.renewalDate)
         source.renewal = presentRenewal
         source.cookies = parsed.hasCookies ? nil : cookies
         source.proxyRoute = {
@@ -190,8 +187,8 @@ public struct CachingAssetFactory: Sendable {
             guard let route = try? self.proxyRoute(for: url, parsed, key) else { return nil }
             return route
         }
-        source.storesOpenEndedBodies = storesOpenEndedBodies
-        source.original = sources.original
+        source.storesOpenEndedBodies = proxiesOpenEndedBodies
+        source.original = { sources.original }
         let queue = makeQueue()
         var limits = limits
         pace.apply(to: &limits)
@@ -199,7 +196,7 @@ public struct CachingAssetFactory: Sendable {
             cache: cache, source: source, door: door, mailbox: queue.mailbox, report: LoaderReport(), log: LoaderLog(logger, key: key),
             limits: limits)
         return CachingAVURLAsset(
-            url: customURL, options: parsed.forAsset, originalURL: url, key: key, route: .cache,
+            url: customURL, options: networkOptions(parsed), originalURL: url, key: key, route: .cache,
             loader: AssetLoader(
                 core: core, queue: queue, customScheme: customScheme, onChallenge: onChallenge, onOtherRequest: onOtherRequest),
             sources: sources)
@@ -211,7 +208,7 @@ public struct CachingAssetFactory: Sendable {
         do throws(ProxyRoute.Obstacle) {
             return try proxied(sources, parsed, key)
         } catch {
-            return plain(sources, parsed, key, error == .notPermitted ? .loopbackNotPermitted : .playlistWithoutEndpoint)
+            return uncached(sources, parsed, key, error == .notPermitted ? .loopbackNotPermitted : .playlistWithoutEndpoint)
         }
     }
 
@@ -219,10 +216,16 @@ public struct CachingAssetFactory: Sendable {
     private func openEnded(_ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey) -> CachingAVURLAsset {
         door.resources.forgetOpenEndedIfComplete(key, in: cache)
         // Without a proxy the asset is a plain one, and names the unknown length as its reason.
-        guard storesOpenEndedBodies, let asset = try? proxied(sources, parsed, key) else {
-            return plain(sources, parsed, key, .unknownLength)
+        guard proxiesOpenEndedBodies, let asset = try? proxied(sources, parsed, key) else {
+            return uncached(sources, parsed, key, .unknownLength)
         }
         return asset
+    }
+
+    /// Whether the proxy serves bodies without length as the loader would: it knows no transform of
+    /// the factory, asks the origin, and stores.
+    private var proxiesOpenEndedBodies: Bool {
+        storesOpenEndedBodies && readOptions.contentTransform == nil && [.automatic, .reload].contains(readOptions.mode)
     }
 
     /// Returns an asset of the URL at the proxy.
@@ -235,14 +238,20 @@ public struct CachingAssetFactory: Sendable {
             keeping: route.visit)
     }
 
+    /// Returns a plain asset, or one with a loader where the original needs that.
+    private func uncached(
+        _ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey, _ reason: AssetRoute.Reason
+    ) -> CachingAVURLAsset {
+        sources.original.needsLoader ? cached(sources, parsed, key) : plain(sources, parsed, key, reason)
+    }
+
     private func plain(
         _ sources: AssetSources, _ parsed: AssetOptions, _ key: ResourceKey?, _ reason: AssetRoute.Reason
     ) -> CachingAVURLAsset {
         let url = sources.url
         if let key { cache.record(.degradedToPassthrough(key, reason: "a plain asset: \(reason)")) }
         return CachingAVURLAsset(
-            url: url, options: parsed.forAsset, originalURL: url, key: key, route: .original(reason),
-            sources: sources)
+            url: url, options: originalOptions(for: url, parsed), originalURL: url, key: key, route: .original(reason), sources: sources)
     }
 
     private func isPlaylist(_ url: URL, _ parsed: AssetOptions) -> Bool {

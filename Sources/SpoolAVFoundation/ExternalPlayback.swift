@@ -25,13 +25,13 @@ extension CachingAssetFactory {
     public func externalPlaybackAsset(
         for url: URL, via route: ExternalPlaybackRoute = .original, options: [String: any Sendable]? = nil
     ) -> CachingAVURLAsset {
-        let parsed = AssetOptions(options, headers: [:], url: url, now: cache.environment.time.wallNow)
+        let parsed = parse(options, for: url)
         if route == .localNetwork, let local = cache.loopback?.localNetworkURL(for: url.absoluteString).flatMap({ URL(string: $0) }) {
             return CachingAVURLAsset(
                 url: local, options: parsed.forAsset, originalURL: url, key: nil, route: .loopback)
         }
         return CachingAVURLAsset(
-            url: url, options: parsed.forAsset, originalURL: url, key: nil, route: .original(.requested))
+            url: url, options: originalOptions(for: url, parsed), originalURL: url, key: nil, route: .original(.requested))
     }
 }
 #endif

@@ -82,18 +82,17 @@ extension CachingAssetFactory {
     func reading(
         _ url: URL, _ key: ResourceKey?, _ headers: [String: String], _ options: [String: any Sendable]?
     ) throws(CacheError) -> (key: ResourceKey, options: ReadOptions) {
-        let wallNow = cache.environment.time.wallNow
-        let parsed = AssetOptions(options, headers: headers, url: url, now: wallNow)
+        let parsed = parse(options, headers: headers, for: url)
         // The key policy refuses a URL that is none. The error says the same for both.
         guard supports(url), let key = key ?? (try? keyPolicy.key(for: url.absoluteString)) else {
             throw CacheError(.unsupportedURL, "only http and https URLs can be cached")
         }
         var read = ReadOptions()
-        read.requestFields = readOptions.requestFields.replacing(with: HTTPFields(parsed.fields))
-        read.access = parsed.access ?? readOptions.access
+        let own = readOptions(for: url, parsed)
+        (read.requestFields, read.access) = (own.requestFields, own.access)
         var source = LoaderSource(originalURL: url, key: key, options: read)
         source.cookies = parsed.hasCookies ? nil : cookies
-        read.requestFields = source.requestFields(now: Date(timeIntervalSince1970: Double(wallNow.seconds)))
+        read.requestFields = source.requestFields(now: Date(timeIntervalSince1970: Double(cache.environment.time.wallNow.seconds)))
         return (key, read)
     }
 }

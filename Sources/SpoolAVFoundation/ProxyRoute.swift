@@ -42,7 +42,7 @@ extension CachingAssetFactory {
 
     private func settings(for url: URL, _ parsed: AssetOptions, _ key: ResourceKey) -> VisitSettings {
         let original = url.absoluteString
-        let (policy, cookies, time) = (keyPolicy, parsed.hasCookies ? nil : self.cookies, cache.environment.time)
+        let (policy, time) = (keyPolicy, cache.environment.time)
         return VisitSettings(
             key: { asked in
                 if asked == original { return key }
@@ -51,12 +51,12 @@ extension CachingAssetFactory {
             },
             requestFields: { asked in
                 guard let url = URL(string: asked) else { return HTTPFields() }
-                var fields = HTTPFields(parsed.fields(for: url))
+                var fields = self.readOptions(for: url, parsed).requestFields
                 let now = Date(timeIntervalSince1970: Double(time.wallNow.seconds))
-                let matching = cookies?(url).filter { $0.applies(to: url, now: now) } ?? []
+                let matching = self.cookies(for: url, parsed).filter { $0.applies(to: url, now: now) }
                 for (name, value) in HTTPCookie.requestHeaderFields(with: matching) { fields[name] = value }
                 return fields
-            }, access: parsed.access)
+            }, access: readOptions(for: url, parsed).access)
     }
 }
 #endif

@@ -80,11 +80,13 @@ package final class CacheBypass: Sendable {
         return !engine.limiter.isOffline && !downloads.isFinished(key)
     }
 
-    /// The reason why a player cannot play an original by itself, or nil.
-    package var obstacle: OriginalObstacle? {
+    /// The reasons why a player cannot play an original by itself.
+    package var obstacles: Set<OriginalObstacle> {
         let policy = engine.networkPolicy
-        let isFree = policy.playback == NetworkAccess() && !policy.isOffline
-        return engine.configuration.originalObstacle ?? (isFree ? nil : .restrictedNetwork)
+        var obstacles = engine.configuration.originalObstacles
+        if policy.isOffline { obstacles.insert(.noNetwork) }
+        if policy.playback != NetworkAccess() { obstacles.insert(.restrictedNetwork) }
+        return obstacles
     }
 }
 
@@ -105,20 +107,23 @@ package enum OriginalObstacle: String, Hashable, Sendable {
     case ownTransport
     /// A `NetworkPolicy` or an option of the reads refuses a network that a player would use.
     case restrictedNetwork
+    /// A `NetworkPolicy` or an option of the reads refuses every request.
+    case noNetwork
 }
 
 extension Configuration {
-    /// The reason why no player can play originals in place of this cache, or nil.
-    var originalObstacle: OriginalObstacle? {
-        if contentTransform != nil { return .contentTransform }
+    /// The reasons why no player can play originals in place of this cache.
+    fileprivate var originalObstacles: Set<OriginalObstacle> {
+        var obstacles: Set<OriginalObstacle> = []
+        if contentTransform != nil { obstacles.insert(.contentTransform) }
         let hasFields = network.requestFieldsForURL != nil || !network.requestFields.lines.isEmpty
-        if network.requestModifier != nil || hasFields { return .ownRequests }
-        if network.transport != nil || network.certificateFile != nil { return .ownTransport }
+        if network.requestModifier != nil || hasFields { obstacles.insert(.ownRequests) }
+        if network.transport != nil || network.certificateFile != nil { obstacles.insert(.ownTransport) }
         #if !os(Linux)
-        if network.onChallenge != nil { return .ownChallenges }
-        // It may have a proxy, fields or credentials that a player has not.
-        if network.urlSessionConfiguration != nil { return .ownTransport }
+        // The configuration's challenges, and those of its session, are no player's. Neither are a
+        // proxy, fields or credentials of the session.
+        if network.onChallenge != nil || network.urlSessionConfiguration != nil { obstacles.insert(.ownTransport) }
         #endif
-        return nil
+        return obstacles
     }
 }

@@ -1,31 +1,36 @@
 #if !os(watchOS)
-package import Spool
+import Spool
 import SpoolCore
 
-/// Whether a player could play the original of an asset by itself. Decided when the asset is made.
-package struct OriginalIsPlayable: Hashable, Sendable {
-    /// The reason why it could not, or nil.
-    package let obstacle: OriginalObstacle?
-
-    /// Creates the value with an obstacle, or without one.
-    package init(obstacle: OriginalObstacle? = nil) { self.obstacle = obstacle }
+/// Whether a player could play the original of an asset by itself at the moment.
+struct OriginalIsPlayable: Sendable {
+    /// The reasons why it could not.
+    var obstacles: Set<OriginalObstacle> = []
 
     /// Whether a plain asset of the original URL plays.
-    package var asPlainAsset: Bool { obstacle == nil }
+    var asPlainAsset: Bool { obstacles.isEmpty }
     /// Whether the original plays after a redirect, which has the fields of the asset.
-    package var afterRedirect: Bool { obstacle == nil || obstacle == .ownFields }
+    var afterRedirect: Bool { obstacles.isSubset(of: [.ownFields]) }
+    /// Whether the original must not be played, even where the cache cannot serve the resource: it
+    /// would be garbage, or needs a request that the app forbids. In other cases the original has a
+    /// chance. Players keep away from refused networks by themselves (`AssetOptions.access`).
+    var isForbidden: Bool { !obstacles.isDisjoint(with: [.contentTransform, .noNetwork]) }
+    /// Whether the original needs a loader, which redirects the player with the fields of the asset,
+    /// answers challenges, or refuses.
+    var needsLoader: Bool { isForbidden || !obstacles.isDisjoint(with: [.ownFields, .ownChallenges, .ownKeys]) }
 }
 
 extension CachingAssetFactory {
     /// Returns whether players could play the original of an asset with these fields.
     func originalIsPlayable(headers: [String: String]) -> OriginalIsPlayable {
-        if let obstacle = cache.bypass.obstacle { return OriginalIsPlayable(obstacle: obstacle) }
-        if onChallenge != nil { return OriginalIsPlayable(obstacle: .ownChallenges) }
-        if onOtherRequest != nil { return OriginalIsPlayable(obstacle: .ownKeys) }
-        if readOptions.contentTransform != nil { return OriginalIsPlayable(obstacle: .contentTransform) }
-        if readOptions.mode == .onlyStored || readOptions.access != nil { return OriginalIsPlayable(obstacle: .restrictedNetwork) }
-        let hasFields = !headers.isEmpty || !readOptions.requestFields.lines.isEmpty
-        return OriginalIsPlayable(obstacle: hasFields ? .ownFields : nil)
+        var obstacles = cache.bypass.obstacles
+        if onChallenge != nil { obstacles.insert(.ownChallenges) }
+        if onOtherRequest != nil { obstacles.insert(.ownKeys) }
+        if readOptions.contentTransform != nil { obstacles.insert(.contentTransform) }
+        if readOptions.mode == .onlyStored { obstacles.insert(.noNetwork) }
+        if readOptions.access != nil { obstacles.insert(.restrictedNetwork) }
+        if !headers.isEmpty || !readOptions.requestFields.lines.isEmpty { obstacles.insert(.ownFields) }
+        return OriginalIsPlayable(obstacles: obstacles)
     }
 }
 

@@ -54,12 +54,12 @@ extension AssetSources {
     /// Returns the request for the first byte of the original, with the asset's own fields and
     /// cookies.
     func firstByte(at url: URL) -> URLRequest {
-        let parsed = AssetOptions(options, headers: headers, url: url, now: factory.cache.environment.time.wallNow)
+        let parsed = factory.parse(options, headers: headers, for: url)
         var request = URLRequest(url: url)
         request.timeoutInterval = SystemProbe.timeout
         request.httpShouldHandleCookies = false
         for field in parsed.fields { request.setValue(field.value, forHTTPHeaderField: field.name) }
-        for (name, value) in HTTPCookie.requestHeaderFields(with: cookies(for: url, parsed)) {
+        for (name, value) in HTTPCookie.requestHeaderFields(with: factory.cookies(for: url, parsed)) {
             request.setValue(value, forHTTPHeaderField: name)
         }
         request.setValue("bytes=0-0", forHTTPHeaderField: HTTPFields.Name.range.text)
@@ -75,17 +75,10 @@ extension AssetSources {
 
     /// Returns a plain asset of the original, which replaces one of the cache.
     func original(at url: URL, key: ResourceKey?, because reason: RescueReason) -> CachingAVURLAsset {
-        let parsed = AssetOptions(options, headers: headers, url: url, now: factory.cache.environment.time.wallNow)
-        var options = parsed.forAsset
-        let cookies = cookies(for: url, parsed)
-        if !cookies.isEmpty { options[AVURLAssetHTTPCookiesKey] = cookies }
+        let parsed = factory.parse(options, headers: headers, for: url)
         return CachingAVURLAsset(
-            url: url, options: options, originalURL: self.url, key: key, route: .original(.rescued(reason.words)), sources: self)
-    }
-
-    /// The cookies for the original, if the options of the asset have none.
-    private func cookies(for url: URL, _ parsed: AssetOptions) -> [HTTPCookie] {
-        parsed.hasCookies ? [] : factory.cookies?(url) ?? []
+            url: url, options: factory.originalOptions(for: url, parsed), originalURL: self.url, key: key,
+            route: .original(.rescued(reason.words)), sources: self)
     }
 }
 #endif

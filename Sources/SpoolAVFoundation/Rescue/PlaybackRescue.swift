@@ -62,7 +62,6 @@ import SpoolSystem
     /// of an asset, or have restricted the networks since.
     private static func canBeRescued(_ item: AVPlayerItem, _ asset: CachingAVURLAsset) -> Bool {
         guard let sources = asset.sources, sources.original.asPlainAsset else { return false }
-        guard sources.factory.cache.bypass.obstacle == nil else { return false }
         switch asset.route {
         case .cache: return AssetLoader.of(item) != nil
         case .file, .loopback: return true

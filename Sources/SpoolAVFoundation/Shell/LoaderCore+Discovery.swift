@@ -64,7 +64,7 @@ extension LoaderCore {
         case .needsBytes: sniff(reader)
         case .identifier(let identifier): found(generation, representation, identifier)
         case .undecided: found(generation, representation, nil)
-        case .playlist: fallBack(.playlist)
+        case .playlist: fallBack(.playlist, to: source.proxyRoute?())
         case .notMedia(let type): removePage(type)
         case .unsupported(let kind): refuseContainer(kind)
         }
@@ -134,8 +134,7 @@ extension LoaderCore {
         guard source.storesOpenEndedBodies, !OpenEndedBody.isLive(representation), let place = source.proxyRoute?() else {
             return fallBack(.unknownLength)
         }
-        if case .asked = stage { stage = .redirected(place) }
-        fallBack(.openEnded)
+        fallBack(.openEnded, to: place)
     }
 
     /// Removes a page that replaced media, such as that of a hotel's network, so that it is not
@@ -160,13 +159,18 @@ extension LoaderCore {
 
     private func discoveryFailed(_ error: CacheError) {
         if renewIfRefused(error) { return leaveDiscovery(explicitly: false) }
-        if Self.isOfItsOwn(error), source.original.afterRedirect {
+        if Self.isOfItsOwn(error), source.original().afterRedirect {
             report.note(error)
             return fallBack(.trouble(error.code), isLasting: !Self.mayPass(error))
         }
         leaveDiscovery(explicitly: false)
+        fail(error)
+    }
+
+    private func fail(_ error: CacheError) {
         // Reported also when another try may succeed, so that the app can see why no bytes come.
         if !isEnded { report.note(error) }
+        machine.mayFallBack = source.original().afterRedirect
         perform(machine.discoveryFailed(LoadingFailure(error), now: now))
     }
 
@@ -184,17 +188,24 @@ extension LoaderCore {
         return [.store, .storeLocked, .closed].contains(error.code)
     }
 
-    /// Sends the player to the original URL, or to the proxy.
+    /// Sends the player to the original URL, or to the proxy. Fails it where the original must not
+    /// be played.
     ///
-    /// - Parameter isLasting: Whether later assets of the resource skip the cache as well.
-    func fallBack(_ reason: FallbackReason, isLasting: Bool = true) {
+    /// - Parameters:
+    ///   - place: The place at the proxy, or nil for the original URL.
+    ///   - isLasting: Whether later assets of the resource skip the cache as well.
+    func fallBack(_ reason: FallbackReason, to place: ProxyRoute? = nil, isLasting: Bool = true) {
         // The proxy's reader joins the fetch that lingers.
         leaveDiscovery(explicitly: reason != .openEnded)
         // An asset that ended does not count against the resource.
         guard !isEnded else { return perform(machine.end(.released)) }
-        guard told == nil else {
-            // The player already has the content information, so it can no longer be redirected.
-            return perform(machine.discoveryFailed(LoadingFailure(reason.error(source.key)), now: now))
+        // A player that has the content information can no longer be redirected.
+        guard told == nil else { return fail(reason.error(source.key)) }
+        if let place {
+            stage = .redirected(place)
+        } else if source.original().isForbidden {
+            let words = "\(reason.words), and the app's transform or networks rule the original out"
+            return fail(CacheError(.notStored, words, key: source.key))
         }
         if isLasting { door.resources.remember(reason, for: source.key) }
         log.fellBack(reason)

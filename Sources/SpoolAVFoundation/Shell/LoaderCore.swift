@@ -55,7 +55,6 @@ final class LoaderCore: @unchecked Sendable {
         self.report = report
         self.log = log
         machine = LoadingRequestStateMachine(limits: limits)
-        machine.mayFallBack = source.original.afterRedirect
     }
 
     /// The stages of an asset, by what its player got.
@@ -179,7 +178,8 @@ final class LoaderCore: @unchecked Sendable {
     }
 
     private func bypass() {
-        guard machine.phase == .unknown || machine.phase == .discovering, source.original.afterRedirect, cache.bypass.isOn(for: source.key)
+        guard machine.phase == .unknown || machine.phase == .discovering, cache.bypass.isOn(for: source.key),
+            source.original().afterRedirect
         else { return }
         fallBack(.bypassed, isLasting: false)
     }
@@ -256,7 +256,7 @@ final class LoaderCore: @unchecked Sendable {
         if case .trouble(let code) = reason, report.lastError?.code == code {} else { report.note(reason.error(source.key)) }
         end(id) { request in
             var redirect = URLRequest(url: target)
-            for field in source.options.requestFields.lines { redirect.setValue(field.value, forHTTPHeaderField: field.name) }
+            for field in source.ownFields(now: wallNow).lines { redirect.setValue(field.value, forHTTPHeaderField: field.name) }
             request.redirect = redirect
             request.response = HTTPURLResponse(
                 url: request.request.url ?? target, statusCode: 302, httpVersion: "HTTP/1.1",
@@ -265,11 +265,11 @@ final class LoaderCore: @unchecked Sendable {
         }
     }
 
-    /// Returns the place for a redirect. Each place at the proxy ends with its visit, so several
-    /// requests share one.
+    /// Returns the place for a redirect, which is the original unless `fallBack` chose the proxy.
+    /// Each place at the proxy ends with its visit, so several requests share one.
     private func place(for reason: FallbackReason) -> ProxyRoute {
         if case .redirected(let place) = stage { return place }
-        let place = source.redirectTarget(reason)
+        let place = ProxyRoute(url: source.presentURL)
         if !isEnded { stage = .redirected(place) }
         cache.record(.degradedToPassthrough(source.key, reason: "the player loads the original: \(reason.words)"))
         return place
@@ -294,6 +294,7 @@ final class LoaderCore: @unchecked Sendable {
         (timer, timerDeadline) = (nil, nil)
         // Requests do not run out of time while the process is suspended.
         guard !isHeld else { return }
+        machine.mayFallBack = source.original().afterRedirect
         perform(machine.timePassed(now: now))
     }
 }

@@ -27,8 +27,8 @@ package struct LoaderSource: Sendable {
     var proxyRoute: (@Sendable () -> ProxyRoute?)?
     /// Whether the player gets a body without length from the proxy, which stores it.
     var storesOpenEndedBodies = false
-    /// Whether the player could play the original by itself.
-    var original = OriginalIsPlayable()
+    /// Returns whether the player could play the original by itself at the moment.
+    var original: @Sendable () -> OriginalIsPlayable = { OriginalIsPlayable() }
     /// The URL of the next requests: the original one, or the last fresh one.
     package var presentURL: URL
 
@@ -62,19 +62,19 @@ package struct LoaderSource: Sendable {
 
     /// The fields of the next requests, with the present cookies and the player's own fields.
     func requestFields(now: Date) -> HTTPFields {
-        var fields = options.requestFields
+        var fields = ownFields(now: now)
         for field in playerFields.lines where fields[field.name] == nil { fields[field.name] = field.value }
+        return fields
+    }
+
+    /// The fields of the asset, with the present cookies.
+    func ownFields(now: Date) -> HTTPFields {
+        var fields = options.requestFields
         guard let matching = cookies?(presentURL).filter({ $0.applies(to: presentURL, now: now) }), !matching.isEmpty else {
             return fields
         }
         for (name, value) in HTTPCookie.requestHeaderFields(with: matching) { fields[name] = value }
         return fields
-    }
-
-    /// Returns the place for a player that the loader cannot serve: the proxy if it can, and
-    /// otherwise the original URL.
-    func redirectTarget(_ reason: FallbackReason) -> ProxyRoute {
-        (reason.usesProxy ? proxyRoute?() : nil) ?? ProxyRoute(url: presentURL)
     }
 }
 
@@ -91,9 +91,6 @@ extension FallbackReason {
         case .rescued: "an item of it was rescued before"
         }
     }
-
-    /// Whether the player gets the resource from the proxy, if there is one.
-    var usesProxy: Bool { self == .playlist || self == .openEnded }
 
     func error(_ key: ResourceKey) -> CacheError {
         let place = self == .openEnded ? "the player loads it through the proxy" : "the player loads the original URL by itself"

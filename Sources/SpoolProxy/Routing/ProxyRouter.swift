@@ -193,7 +193,7 @@ extension ProxyRouter {
     /// stands in for.
     private func redirectsToOrigin(_ key: ResourceKey?) -> Bool {
         guard let key, visit == nil, site == nil, !cache.bypass.causes.isEmpty else { return false }
-        return cache.bypass.isOn(for: key) && cache.bypass.obstacle == nil
+        return cache.bypass.isOn(for: key) && cache.bypass.obstacles.isEmpty
     }
 
     /// Refuses a request, with a notice for the page.

@@ -85,6 +85,27 @@ import Testing
         try await scene.close()
     }
 
+    @Test func `the proxy has the fields of the factory, and serves no body that a transform of the factory changes`() async throws {
+        var (scene, factory, world) = try Self.scene()
+        let url = try scene.url("/song.mp3")
+        factory.readOptions.requestFields["Authorization"] = "Bearer 1"
+        let first = factory.asset(for: url)
+        let place = try #require(await ProxyScene.redirects(of: first, count: 1, world).first)
+        // A request of the player that joins none of the loader's.
+        scene.cache.remove(try #require(first.key)) { _ in }
+        #expect(try scene.get(place).hasPrefix("HTTP/1.1 200"))
+        #expect(scene.origin.log.entries.allSatisfy { $0.request.fields["Authorization"] == "Bearer 1" })
+        let second = factory.asset(for: url)
+        #expect(second.route == .loopback)
+        #expect(try scene.get(second.url).hasPrefix("HTTP/1.1 200"))
+        #expect(scene.origin.log.entries.allSatisfy { $0.request.fields["Authorization"] == "Bearer 1" })
+        factory.readOptions.contentTransform = Mask()
+        let third = factory.asset(for: url)
+        #expect(third.route == .cache)
+        withExtendedLifetime((first, second, third)) {}
+        try await scene.close()
+    }
+
     @Test func `an app that does not want it plays such a body from its original URL`() async throws {
         var (scene, factory, world) = try Self.scene()
         factory.storesOpenEndedBodies = false
