@@ -117,7 +117,7 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     /// contrast, an item whose asset was cancelled by `cancelLoading()` can fail when it is used
     /// again. `PlaybackController` does this after an item left its player.
     public func stopLoading() {
-        loader?.prioritized(.parked)
+        loader?.park()
     }
 
     /// Retries failed loading at once, for example when the network or the app came back.

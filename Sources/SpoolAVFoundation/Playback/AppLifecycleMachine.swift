@@ -2,7 +2,8 @@
 ///
 /// ```
 /// active ◄──► leaving ──► away ──► suspending ──► suspended
-///    ▲            (a return leads from each state to `active`, by `returning` while it suspends)
+///    ▲            (a return leads from each state to `active`, by `returning` while it suspends,
+///                  and a use to `away`, by `reusing` while it suspends)
 /// ```
 ///
 /// A value without clock, notifications and store.
@@ -22,6 +23,8 @@ package struct AppLifecycleMachine: Hashable, Sendable {
         case suspended
         /// The app is back while its store is still being released.
         case returning
+        /// The app uses the cache in the background while its store is still being released.
+        case reusing
     }
 
     /// The work for the shell.
@@ -84,7 +87,7 @@ package struct AppLifecycleMachine: Hashable, Sendable {
         case .returning:
             state = .suspending
             return []
-        case .away, .suspending, .suspended: return []
+        case .away, .suspending, .suspended, .reusing: return []
         }
     }
 
@@ -101,6 +104,7 @@ package struct AppLifecycleMachine: Hashable, Sendable {
 
     /// No player plays and no download runs any more.
     package mutating func becameIdle(fetchesAhead: Bool) -> [Action] {
+        if state == .reusing { state = .suspending }
         guard case .away(let looks) = state, looks == 0 || !fetchesAhead else { return [] }
         return suspend()
     }
@@ -113,12 +117,15 @@ package struct AppLifecycleMachine: Hashable, Sendable {
         case .leaving:
             state = .active
             return [.endTime]
-        case .active, .suspending, .suspended, .returning: return []
+        case .reusing: state = .suspending
+        case .active, .suspending, .suspended, .returning: break
         }
+        return []
     }
 
     /// The app plays, for example by the lock screen, or stores a file of the system.
     package mutating func used() -> [Action] {
+        if state == .suspending { state = .reusing }
         guard state == .suspended else { return [] }
         state = .away(looks: 0)
         // The listener may have died in a suspension. A live one costs one look.
@@ -130,17 +137,17 @@ package struct AppLifecycleMachine: Hashable, Sendable {
         switch state {
         case .active, .leaving: state = .away(looks: 0)
         case .returning: state = .suspending
-        case .away, .suspending, .suspended: break
+        case .away, .suspending, .suspended, .reusing: break
         }
         return [.checkListener, .askForTime]
     }
 
     /// The app enters the foreground.
     package mutating func returned() -> [Action] {
-        defer { if state == .suspending { state = .returning } else if state != .returning { state = .active } }
+        defer { state = [.suspending, .reusing, .returning].contains(state) ? .returning : .active }
         switch state {
         // A suspension in progress needs the rest of its time.
-        case .suspending, .returning: return [.checkListener, .retry]
+        case .suspending, .returning, .reusing: return [.checkListener, .retry]
         case .suspended: return [.endTime, .checkListener, .retry, .resume]
         case .active, .leaving, .away: return [.endTime, .checkListener, .retry]
         }
@@ -155,6 +162,9 @@ package struct AppLifecycleMachine: Hashable, Sendable {
         case .suspending:
             state = .suspended
             return [.endTime, .lookForPlayback]
+        case .reusing:
+            state = .away(looks: 0)
+            return [.askForTime, .resume]
         case .active, .leaving, .away, .suspended: return []
         }
     }

@@ -108,6 +108,8 @@ import Combine
     /// The items in a row that a reset of the media services ended before they were ready.
     private var resetCount = 0
     private(set) var failure: NSError?
+    /// Whether the player has stopped since the failure.
+    private var stoppedByFailure = false
     /// The use of the cache that the player's items come from.
     private var use: CacheUse?
 
@@ -224,6 +226,7 @@ import Combine
         queue.follow(player)
         stalls.rateChanged()
         current?.cachedAsset?.checkDelegate()
+        overcomeFailure(player, current)
         if let current { stalls.bytesMayHaveCome(current) }
         if let current {
             swapper.followReceiver(player, current, externalPlayback, hasAirPlayRoute: hasAirPlayRoute, rate: stalls.wantedRate)
@@ -286,8 +289,17 @@ import Combine
     private func failed(_ item: ObjectIdentifier, _ error: NSError?) {
         guard isWatched(item) else { return }
         failure = error ?? NSError(domain: AVFoundationErrorDomain, code: AVError.Code.unknown.rawValue)
+        stoppedByFailure = false
         stalls.failed()
         look()
+    }
+
+    /// Forgets a failure of an item that stopped by it and plays again, because it got its bytes
+    /// after all.
+    private func overcomeFailure(_ player: AVPlayer, _ item: AVPlayerItem?) {
+        let isPlaying = player.timeControlStatus == .playing
+        if isPlaying, stoppedByFailure, item?.status == .readyToPlay { failure = nil }
+        if !isPlaying { stoppedByFailure = true }
     }
 
     private func stalled(_ item: ObjectIdentifier) {
@@ -342,7 +354,7 @@ import Combine
             new.onFirstRequest(of: ObjectIdentifier(self), later { $0.look() })
         }
         use = new
-        new.note(ObjectIdentifier(self), isPlaying: player.timeControlStatus != .paused)
+        new.note(ObjectIdentifier(self), isPlaying: player.timeControlStatus != .paused || stalls.mayGoOn)
     }
 
     /// Returns the use of the cache that an item needs, also of one that plays through the proxy.

@@ -16,6 +16,8 @@ import SpoolSystem
 
     private struct Entry {
         weak var loader: AssetLoader?
+        /// The number of its requests when it left the list.
+        var requestCount = 0
     }
 
     private let main: any Mailbox
@@ -28,6 +30,10 @@ import SpoolSystem
     /// - Parameter main: The mailbox of the main queue.
     init(main: any Mailbox) { self.main = main }
 
+    deinit {
+        for entry in listed.values { entry.loader?.controllerIsGone(list: ObjectIdentifier(self)) }
+    }
+
     /// Sets the window that follows the list, or nil.
     func preload(_ window: PreloadWindow?) { self.window = window.map(QueueWindow.init) }
 
@@ -39,26 +45,31 @@ import SpoolSystem
         var now: [ObjectIdentifier: Entry] = [:]
         for loader in items.compactMap({ AssetLoader.of($0) }) {
             now[ObjectIdentifier(loader)] = Entry(loader: loader)
-            loader.prioritized(loader === playing ? .playing : .upcoming)
+            loader.prioritized(loader === playing ? .playing : .upcoming, in: ObjectIdentifier(self))
         }
         let left = listed.filter { now[$0.key] == nil && $0.value.loader != nil }
         listed = now
         departed = departed.filter { $0.value.loader != nil }.merging(left) { _, new in new }
-        for loader in left.values.compactMap(\.loader) {
+        for (id, entry) in left {
+            guard let loader = entry.loader else { continue }
+            departed[id]?.requestCount = loader.prioritized(nil, in: ObjectIdentifier(self))
             // The item may be back in the list at the end of the grace period.
             _ = loader.time.after(Self.grace, on: main) { [weak self, weak loader] in
                 MainActor.assumeIsolated { self?.parkIfGone(loader) }
             }
         }
-        if let current, current.status == .readyToPlay { playing?.durationLearnt(seconds: current.duration.seconds) }
+        if let current, current.status == .readyToPlay {
+            // A player at twice the rate needs twice the bytes in a second.
+            playing?.durationLearnt(seconds: current.duration.seconds / Double(max(1, abs(player.rate))))
+        }
     }
 
     /// Parks the loader of an item that left. Cancelling the loading of its asset would make an
     /// item fail that the app keeps and inserts again.
     private func parkIfGone(_ loader: AssetLoader?) {
-        guard let loader, departed.removeValue(forKey: ObjectIdentifier(loader)) != nil, listed[ObjectIdentifier(loader)] == nil
+        guard let loader, let entry = departed.removeValue(forKey: ObjectIdentifier(loader)), listed[ObjectIdentifier(loader)] == nil
         else { return }
-        loader.prioritized(.parked)
+        loader.park(ifRequestCountIs: entry.requestCount)
     }
 }
 

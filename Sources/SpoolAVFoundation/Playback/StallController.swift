@@ -10,6 +10,8 @@ import SpoolSystem
     private static let nudgeInterval: Nanoseconds = .seconds(5)
     /// The largest number of such tries in a row: ten minutes.
     private static let maxNudges = 120
+    /// The time after a stop in which AVFoundation's notification of a stall may come.
+    private static let settling: Nanoseconds = .seconds(1)
     /// The reasons of a new rate that are requests of the user, the app, or the system on their
     /// behalf. Others are none: a rate that could not be set, the live edge, and the start in
     /// reverse.
@@ -26,6 +28,10 @@ import SpoolSystem
     /// the moment of the report: a pause may come just before the decision about a stall.
     private let isRequested = Locked(false)
     private var nudges = 0
+    /// Whether the controller handles stalls of the item. A redirect ends that.
+    private var handles = false
+    /// Whether the player stopped just now.
+    private var isSettling = false
     /// The rate that the user wanted last, also after the item failed.
     var wantedRate: Float = 0
     /// Whether a player goes on after a stall.
@@ -45,6 +51,8 @@ import SpoolSystem
 
     /// Whether the player waits for bytes after a stall.
     var isWaiting: Bool { recovery.isWaiting }
+    /// Whether the player waits for bytes after a stall, or is perhaps about to.
+    var mayGoOn: Bool { recovery.isWaiting || (isSettling && recovery.hasStopped) }
 
     /// The rate at which the user wants to play. A player that ran out of bytes may have the rate
     /// 0.
@@ -66,11 +74,12 @@ import SpoolSystem
 
     private func begin() {
         guard let player else { return }
-        recovery.itemChanged(rate: player.rate, isCached: isHandled)
-        player.automaticallyWaitsToMinimizeStalling = isHandled ? false : waitsByDefault
+        handles = isHandled
+        recovery.itemChanged(rate: player.rate, isCached: handles)
+        player.automaticallyWaitsToMinimizeStalling = handles ? false : waitsByDefault
     }
 
-    private var isHandled: Bool { handling == .controller && AssetLoader.of(item) != nil }
+    private var isHandled: Bool { handling == .controller && AssetLoader.of(item)?.report.isServing == true }
 
     /// Notes the reason of a new rate, on any thread, and returns whether it is a request.
     nonisolated var noteRequest: @Sendable (_ reason: String?) -> Bool {
@@ -86,7 +95,23 @@ import SpoolSystem
         let cause: StallRecovery.Cause = isRequested.withLock { exchange(&$0, with: false) ? .request : .unknown }
         guard let player else { return }
         if cause == .request { wantedRate = player.rate }
-        if let item, item === player.currentItem, isHandled { perform(recovery.rateChanged(to: player.rate, cause)) }
+        if handles != isHandled { begin() }
+        guard let item, item === player.currentItem, isHandled else { return }
+        let hadStopped = recovery.hasStopped
+        perform(recovery.rateChanged(to: player.rate, cause))
+        if recovery.hasStopped, !hadStopped { settleLater() }
+    }
+
+    /// Takes a stop for a pause, unless a notification of a stall comes soon.
+    private func settleLater() {
+        guard !isSettling, let time = AssetLoader.of(item)?.time else { return }
+        isSettling = true
+        _ = time.after(Self.settling, on: main) { [weak self] in
+            MainActor.assumeIsolated {
+                self?.isSettling = false
+                self?.changed()
+            }
+        }
     }
 
     /// Handles AVFoundation's notification of a stall of the item.

@@ -48,7 +48,18 @@ import SpoolSystem
         if item !== self.item { begin(item) }
         guard isAlone, let asset = item.cachedAsset, Self.canBeRescued(item, asset) else { return }
         noteStart(of: asset, condition)
+        guard !leavesAlone(asset, condition) else { return }
         perform(machine.became(condition), asset)
+    }
+
+    /// Whether an item plays its original already, so that nothing can be known of its bytes. Only a
+    /// failure counts then.
+    private func leavesAlone(_ asset: CachingAVURLAsset, _ condition: RescueStateMachine.Condition) -> Bool {
+        guard asset.loader?.report.playsOriginal == true else { return false }
+        if case .failed = condition { return false }
+        // A rescue that was in progress before the redirect ends.
+        _ = machine.became(.well)
+        return true
     }
 
     private func begin(_ item: AVPlayerItem) {
@@ -64,7 +75,8 @@ import SpoolSystem
         guard let sources = asset.sources, sources.original.asPlainAsset else { return false }
         switch asset.route {
         case .cache: return AssetLoader.of(item) != nil
-        case .file, .loopback: return true
+        // The delegate of the app answers for keys, and the original has none.
+        case .file, .loopback: return asset.resourceLoader.delegate == nil
         case .original: return false
         }
     }
@@ -106,6 +118,7 @@ import SpoolSystem
     private func answered(_ number: Int, _ body: (inout RescueStateMachine, CachingAVURLAsset) -> [RescueStateMachine.Action]) {
         guard number == self.number, let asset = item?.cachedAsset else { return }
         let wasDeciding = isDeciding
+        if !wasDeciding { _ = leavesAlone(asset, .well) }
         perform(body(&machine, asset), asset)
         if wasDeciding, !isDeciding { decided() }
     }
@@ -154,7 +167,7 @@ extension CachingAVURLAsset {
     /// the bytes of the cache stand for them.
     fileprivate var movement: RescueMovement {
         guard let cache = sources?.factory.cache else { return RescueMovement() }
-        guard let loader, let key else {
+        guard let loader, let key, loader.report.isServing else {
             let counts = cache.statistics
             return RescueMovement(delivered: counts.bytesFromStore, fetched: counts.bytesFromOrigin)
         }
@@ -192,7 +205,9 @@ extension PlaybackController {
             return .failed(mayPlayFromOriginal: cause.map { $0.mayPlayFromOriginal || $0.code == .originUnreachable } ?? true)
         }
         if item.status == .unknown { return .needs(.opening) }
-        let isWaiting = player.timeControlStatus == .waitingToPlayAtSpecifiedRate && player.reasonForWaitingToPlay != .noItemToPlay
+        // A player also waits for others, in a coordinated play, and for the end of an interstitial.
+        let needsBytes = [.toMinimizeStalls, .evaluatingBufferingRate, nil].contains(player.reasonForWaitingToPlay)
+        let isWaiting = player.timeControlStatus == .waitingToPlayAtSpecifiedRate && needsBytes
         return stalls.isWaiting || isWaiting ? .needs(.stalled) : .well
     }
 

@@ -71,6 +71,10 @@ package struct RescueStateMachine: Hashable, Sendable {
     /// Takes the condition of the item.
     package mutating func became(_ condition: Condition) -> [Action] {
         switch (state, condition) {
+        // An item whose failure was overcome plays by itself.
+        case (.asking(.failed), .well):
+            state = .resting
+            return []
         case (.replaced, _), (.over, _), (.asking(.failed), _): return []
         case (_, .failed(mayPlayFromOriginal: false)):
             state = .over

@@ -17,7 +17,7 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     private let onChallenge: ChallengeHandler?
     private let onOtherRequest: RequestHandler?
     private let customScheme: String
-    private let priority = Locked(LoadingPriority.playing)
+    private let lists = Locked(Lists())
 
     typealias ChallengeHandler = @Sendable (URLAuthenticationChallenge) -> Bool
     typealias RequestHandler = @Sendable (AVAssetResourceLoadingRequest) -> Bool
@@ -41,11 +41,46 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
 
     var time: any TimeSource { core.cache.environment.time }
 
-    /// Sets the urgency of the asset's bytes, and informs the core of a change.
-    func prioritized(_ priority: LoadingPriority) {
-        let isNew = self.priority.withLock { exchange(&$0, with: priority) != priority }
-        // A new request ends the parking by itself.
-        if isNew || priority == .parked { mailbox.post { [core] in core.prioritized(priority) } }
+    /// The lists of controllers that have the asset.
+    private struct Lists: Equatable {
+        var wishes: [ObjectIdentifier: LoadingPriority] = [:]
+        var priority = LoadingPriority.playing
+        var requestCount = 0
+    }
+
+    /// Sets the urgency of the asset's bytes in one list, or takes the asset out of it. The highest
+    /// urgency of all lists counts.
+    ///
+    /// - Returns: The number of requests so far.
+    @discardableResult
+    func prioritized(_ wish: LoadingPriority?, in list: ObjectIdentifier) -> Int {
+        let (priority, isListed, count) = lists.withLock { lists in
+            let before = lists
+            lists.wishes[list] = wish
+            if !lists.wishes.isEmpty { lists.priority = lists.wishes.values.contains(.playing) ? .playing : .upcoming }
+            return (lists == before ? nil : lists.priority, !lists.wishes.isEmpty, lists.requestCount)
+        }
+        if let priority { mailbox.post { [core] in core.listed(isListed, priority) } }
+        return count
+    }
+
+    /// Takes the asset out of a list whose player has no controller any more.
+    func controllerIsGone(list: ObjectIdentifier) {
+        prioritized(nil, in: list)
+        mailbox.post { [core] in core.noteUncontrolled() }
+    }
+
+    /// Stops the delivery of bytes until the next request.
+    ///
+    /// - Parameter count: The number of requests when the asset left its list. Another reader has
+    ///   asked since if there are more. It goes on, and so does the player of another list.
+    func park(ifRequestCountIs count: Int? = nil) {
+        let isParked = lists.withLock { lists in
+            guard count == nil || (lists.wishes.isEmpty && lists.requestCount == count) else { return false }
+            lists.priority = .parked
+            return true
+        }
+        if isParked { mailbox.post { [core] in core.prioritized(.parked) } }
     }
 
     /// Sets the item's duration, once the player has it.
@@ -69,6 +104,7 @@ final class AssetLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
         if ["http", "https"].contains(loadingRequest.request.url?.scheme?.lowercased()) { return false }
         guard isOwn(loadingRequest) else { return onOtherRequest?(loadingRequest) == true }
         let request = Handed(loadingRequest)
+        lists.withLock { $0.requestCount += 1 }
         mailbox.post { [core] in core.requested(request.value) }
         return true
     }

@@ -23,7 +23,8 @@ package final class CacheUse: Sendable {
         var downloading: [ResourceKey: ListedTransfer] = [:]
         /// The resources of which a file of the system is being stored.
         var storing: Set<ResourceKey> = []
-        var controllers: Set<ObjectIdentifier> = []
+        /// The loaders of the items in the lists of controllers, and of items that left them.
+        var controlled: Set<ObjectIdentifier> = []
         var playing: Set<ObjectIdentifier> = []
         var queueLooks: [ObjectIdentifier: @Sendable () -> Void] = [:]
         var follower: Follower?
@@ -32,11 +33,11 @@ package final class CacheUse: Sendable {
         weak var background: (any BackgroundKeeper)?
 
         /// Whether the app uses the cache in the background: a download runs that the system does
-        /// not continue, or a player plays. Without any controller, a player with an open request may
-        /// be playing.
+        /// not continue, or a player plays. A player without a controller may be playing when it has
+        /// an open request.
         var isInUse: Bool {
             let isDownloading = !storing.isEmpty || downloading.keys.contains { background?.keeps($0) != true }
-            return isDownloading || !playing.isEmpty || (controllers.isEmpty && !loading.isEmpty)
+            return isDownloading || !playing.isEmpty || loading.keys.contains { !controlled.contains($0) }
         }
     }
 
@@ -60,6 +61,12 @@ package final class CacheUse: Sendable {
     }
 
     // MARK: Loaders and downloads
+
+    /// Records whether a controller decides about the items of a loader.
+    func note(_ loader: LoaderCore, isControlled: Bool) {
+        let id = ObjectIdentifier(loader)
+        change { state, _ in if isControlled { state.controlled.insert(id) } else { state.controlled.remove(id) } }
+    }
 
     /// Records whether a loader has open requests.
     func note(_ loader: LoaderCore, isLoading: Bool) {
@@ -104,12 +111,7 @@ package final class CacheUse: Sendable {
     /// in a picture, or on a receiver. Nil means that the controller is gone.
     func note(_ controller: ObjectIdentifier, isPlaying: Bool?) {
         change { state, _ in
-            if isPlaying == nil {
-                state.controllers.remove(controller)
-                state.queueLooks[controller] = nil
-            } else {
-                state.controllers.insert(controller)
-            }
+            if isPlaying == nil { state.queueLooks[controller] = nil }
             if isPlaying == true { state.playing.insert(controller) } else { state.playing.remove(controller) }
         }
     }
@@ -120,8 +122,13 @@ package final class CacheUse: Sendable {
         state.withLock { $0.queueLooks[controller] = look }
     }
 
-    /// Notes the first request of an asset.
-    func assetBegan() {
-        state.decide { state, then in for look in state.queueLooks.values { then(look) } }
+    /// Notes the first request of an asset. Until its next one, an item of a controller may have
+    /// made it.
+    func assetBegan(_ loader: LoaderCore) {
+        let id = ObjectIdentifier(loader)
+        state.decide { state, then in
+            if !state.queueLooks.isEmpty { state.controlled.insert(id) }
+            for look in state.queueLooks.values { then(look) }
+        }
     }
 }

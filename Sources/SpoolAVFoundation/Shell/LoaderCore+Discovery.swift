@@ -203,6 +203,7 @@ extension LoaderCore {
         guard told == nil else { return fail(reason.error(source.key)) }
         if let place {
             stage = .redirected(place)
+            report.redirected(toProxy: true)
         } else if source.original().isForbidden {
             let words = "\(reason.words), and the app's transform or networks rule the original out"
             return fail(CacheError(.notStored, words, key: source.key))

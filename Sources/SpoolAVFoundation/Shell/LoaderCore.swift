@@ -33,6 +33,8 @@ final class LoaderCore: @unchecked Sendable {
     /// The reader of the discovery, in the stage `.asked` alone.
     var discovery: Discovery?
     var wantedPriority = LoadingPriority.playing
+    /// Whether a controller has an item of the asset in its list.
+    private var isListed = false
     /// The number of bytes that were delivered to requests.
     var deliveredBytes: Int64 = 0
     /// Whether the store is suspended, or about to be, which may happen in every stage. Readers
@@ -84,12 +86,14 @@ final class LoaderCore: @unchecked Sendable {
     func requested(_ request: AVAssetResourceLoadingRequest) {
         guard !request.isCancelled, !request.isFinished else { return }
         // A player asks again, so the item is in use again.
-        if wantedPriority == .parked { prioritized(.playing) }
+        if wantedPriority == .parked || (!isListed && wantedPriority == .upcoming) { prioritized(.playing) }
         let ask = LoadingAsk(request)
         source.notePlayer(request.request)
         if case .new = stage {
             stage = .asked
-            door.use.assetBegan()
+            door.use.assetBegan(self)
+        } else {
+            noteUncontrolled()
         }
         log.trace("asks \(ask)")
         // An asset whose first request comes while the store is suspended waits like the others.
@@ -122,8 +126,23 @@ final class LoaderCore: @unchecked Sendable {
         }
         renewal.waiting = nil
         perform(machine.end(.released))
+        door.use.note(self, isControlled: false)
         // The body may be complete now.
         if door.resources.fallback(of: source.key) == .openEnded { door.resources.forgetOpenEndedIfComplete(source.key, in: cache) }
+    }
+
+    /// Takes the urgency in the lists of controllers. One that leaves the last list keeps its urgency
+    /// until it is parked, or asks again.
+    func listed(_ isListed: Bool, _ priority: LoadingPriority) {
+        self.isListed = isListed
+        guard isListed else { return }
+        door.use.note(self, isControlled: true)
+        prioritized(priority)
+    }
+
+    /// Lets the loader count as a player of its own, unless a controller has it in a list.
+    func noteUncontrolled() {
+        if !isListed { door.use.note(self, isControlled: false) }
     }
 
     func prioritized(_ priority: LoadingPriority) {
@@ -271,6 +290,7 @@ final class LoaderCore: @unchecked Sendable {
         if case .redirected(let place) = stage { return place }
         let place = ProxyRoute(url: source.presentURL)
         if !isEnded { stage = .redirected(place) }
+        report.redirected(toProxy: false)
         cache.record(.degradedToPassthrough(source.key, reason: "the player loads the original: \(reason.words)"))
         return place
     }

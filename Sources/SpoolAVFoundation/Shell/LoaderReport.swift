@@ -7,6 +7,8 @@ package final class LoaderReport: Sendable {
     private struct State {
         var lastError: CacheError?
         var freshURL: URL?
+        var isAtProxy = false
+        var playsOriginal = false
         /// The bytes that were stored when the asset began, and those it got since. A repeated
         /// request for them costs the origin no byte.
         var known = ByteRangeSet()
@@ -36,6 +38,13 @@ package final class LoaderReport: Sendable {
     var freshURL: URL? { state.withLock { $0.freshURL } }
 
     func renewed(_ url: URL) { state.withLock { $0.freshURL = url } }
+
+    /// Whether the loader serves the player, which was not redirected.
+    var isServing: Bool { state.withLock { !$0.isAtProxy && !$0.playsOriginal } }
+    /// Whether the player was redirected to the original.
+    var playsOriginal: Bool { state.withLock { $0.playsOriginal } }
+
+    func redirected(toProxy: Bool) { state.withLock { ($0.isAtProxy, $0.playsOriginal) = (toProxy, !toProxy) } }
 
     func note(_ error: CacheError) { state.withLock { $0.lastError = error } }
 

@@ -275,7 +275,11 @@ package final class MediaFeeder: @unchecked Sendable {
             return fail(AVError.nsError(.unknown, underlying: NSError(domain: "CoreMediaErrorDomain", code: -12881)))
         }
         for number in asks.keys.sorted() { takeBack(number) }
-        phase = .direct(url)
+        guard habits.directOpening > 0 else { return phase = .direct(url) }
+        _ = world.time.after(habits.directOpening, on: mailbox) { [weak self] in
+            self?.phase = .direct(url)
+            self?.wake()
+        }
     }
 
     private func failed(_ number: Int, _ error: NSError) {

@@ -61,6 +61,8 @@ package struct PlayerHabits: Sendable {
     package var onDemandBytes: Int64 = 65_536
     /// Whether a redirect of the content information is followed (H1).
     package var followsRedirects = true
+    /// The time until an item is ready that the system loads by itself after a redirect.
+    package var directOpening: Nanoseconds = 0
     /// Whether a stall is notified. A seek out of the buffer may stop the player without a
     /// notification.
     package var notifiesStalls = true

@@ -88,6 +88,19 @@ import Testing
         #expect(playing.ranOn(isInUse: false).isEmpty && playing.ranOn(isInUse: true) == [.askForTime, .resume])
     }
 
+    @Test func `a use while the store is being released takes it again at once`() {
+        var machine = away(isInUse: true)
+        #expect(machine.becameIdle(fetchesAhead: false) == [.suspend] && machine.used().isEmpty)
+        #expect(machine.released() == [.askForTime, .resume] && machine.state == .away(looks: 0))
+        // A use that ends meanwhile, and time that is over, leave the store released.
+        var idle = away()
+        #expect(idle.used().isEmpty && idle.becameIdle(fetchesAhead: false).isEmpty && idle.released() == [.endTime, .lookForPlayback])
+        var expired = away()
+        #expect(expired.used().isEmpty && expired.expired().isEmpty && expired.released() == [.endTime, .lookForPlayback])
+        var back = away()
+        #expect(back.used().isEmpty && back.returned() == [.checkListener, .retry] && back.released() == [.endTime, .resume])
+    }
+
     @Test func `a launch in the background counts as one`() {
         var machine = AppLifecycleMachine()
         #expect(machine.woken() == [.checkListener, .askForTime])

@@ -102,6 +102,71 @@ import Testing
         withExtendedLifetime(lifecycle) {}
     }
 
+    @MainActor @Test func `a stall in the background keeps the store, and the transfer that brings the bytes`() throws {
+        let world = try Self.world(length: 4_000_000)
+        // Slower than the media, so that the buffer runs dry again and again.
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 50_000) }
+        let (lifecycle, center) = Self.follow(world)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)])
+        stage.player.play()
+        #expect(world.run { stage.controller.state == .playing })
+        Self.post("away", center)
+        var wasReleased = false
+        #expect(
+            world.run {
+                wasReleased = wasReleased || world.isSuspended
+                return stage.simulated.stallCount >= 2 && stage.controller.state == .playing
+            })
+        #expect(!wasReleased && world.requests.count == 1)
+        // A pause after a stall releases the store all the same.
+        stage.player.pause()
+        #expect(world.run { world.isSuspended })
+        #expect(world.breaches == [])
+        withExtendedLifetime(lifecycle) {}
+    }
+
+    @MainActor @Test func `a stop without a stall or a reason releases the store in the background`() throws {
+        let world = try Self.world(length: 4_000_000)
+        let (lifecycle, center) = Self.follow(world)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 600)
+        stage.player.play()
+        #expect(world.run { stage.controller.state == .playing })
+        Self.post("away", center)
+        stage.player.pauseBySystem(nil)
+        #expect(world.run { world.isSuspended })
+        withExtendedLifetime(lifecycle) {}
+    }
+
+    @MainActor @Test func `a player without a controller plays on in the background beside a paused one that has one`() throws {
+        let world = try Self.world(length: 4_000_000)
+        let (lifecycle, center) = Self.follow(world)
+        let film = URL(string: "http://origin.test/film.mp3").unsafelyUnwrapped
+        world.world.serve(VirtualResource(url: film.absoluteString, seed: 2, length: 4_000_000, contentType: "audio/mpeg"))
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 200_000) }
+        let trailer = ObservedPlayer(world, items: [world.factory.playerItem(for: film)], seconds: 600)
+        trailer.player.play()
+        #expect(world.run { trailer.controller.state == .playing })
+        trailer.player.pause()
+        #expect(world.run { trailer.controller.state == .paused })
+        let asset = world.asset()
+        world.probe(asset)
+        let music = world.load(asset, 0, toEnd: true)
+        #expect(world.run { music.bytes.count > 100_000 })
+        Self.post("away", center)
+        world.pass(.seconds(3))
+        #expect(!world.isSuspended && !music.isOver)
+        let count = music.bytes.count
+        world.pass(.seconds(5))
+        #expect(music.bytes.count > count + 500_000)
+        // Without the open request nothing plays.
+        world.cancel(music, of: asset)
+        #expect(world.run { world.isSuspended })
+        // The next request of the player takes the store again.
+        let more = world.load(asset, 1_000_000, 100_000)
+        #expect(world.run { more.bytes.count == 100_000 } && world.difference(more, at: 1_000_000) == nil)
+        withExtendedLifetime((lifecycle, trailer)) {}
+    }
+
     @MainActor @Test func `a playlist that plays in the background keeps the store of its proxy, and a pause releases it`() throws {
         final class Endpoint: LoopbackEndpoint {
             func url(for original: String) -> String? { "http://127.0.0.1:4000/list.m3u8" }

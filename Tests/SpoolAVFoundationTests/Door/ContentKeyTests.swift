@@ -89,4 +89,24 @@ import Testing
         #expect(session.contentKeyRecipients.count == 1 && session.contentKeyRecipients.first === asset)
         withExtendedLifetime((endpoint, keys)) {}
     }
+
+    @Test(arguments: [true, false])
+    func `a playlist with the app's delegate is left alone, because its original has none`(hasDelegate: Bool) throws {
+        final class Endpoint: LoopbackEndpoint {
+            func url(for original: String) -> String? { "http://127.0.0.1:4000/x" }
+        }
+        let world = try DoorWorld()
+        world.answerProbes(true)
+        let endpoint = Endpoint(), keys = KeyLoader()
+        world.world.cache.loopback = endpoint
+        let item = world.factory.playerItem(for: try #require(URL(string: "http://origin.test/film.m3u8")))
+        if hasDelegate { (item.asset as? AVURLAsset)?.resourceLoader.setDelegate(keys, queue: nil) }
+        // The licence takes longer than an item may take to open.
+        let player = AVQueuePlayer(items: [item])
+        let controller = PlaybackController(player: player, main: world.playback.main)
+        controller.play()
+        world.pass(.seconds(60))
+        #expect(world.probes.count == (hasDelegate ? 0 : 1) && (player.currentItem === item) == hasDelegate)
+        withExtendedLifetime((endpoint, keys)) {}
+    }
 }

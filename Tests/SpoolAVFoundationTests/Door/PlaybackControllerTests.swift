@@ -296,6 +296,57 @@ import Testing
         withExtendedLifetime(watching) {}
     }
 
+    @Test(arguments: [true, false])
+    func `an asset that another player or reader uses is not parked`(hasController: Bool) throws {
+        let world = try DoorWorld(length: 60_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 1_000_000) }
+        let asset = world.asset()
+        let feed = AVQueuePlayer(items: [AVPlayerItem(asset: asset)]), screen = AVQueuePlayer(items: [])
+        let controllers = (hasController ? [feed, screen] : [feed]).map { PlaybackController(player: $0, main: world.playback.main) }
+        world.probe(asset)
+        world.pass(.seconds(1))
+        if hasController { screen.replaceCurrentItem(with: AVPlayerItem(asset: asset)) }
+        var reader = world.load(asset, 0, toEnd: true)
+        world.pass(.seconds(1))
+        feed.replaceCurrentItem(with: nil)
+        if !hasController {
+            // The other reader asks within the grace of the first player.
+            world.pass(.milliseconds(500))
+            reader = world.load(asset, 1_000_000, toEnd: true)
+        }
+        world.pass(.seconds(20))
+        let count = reader.bytes.count
+        #expect(count > 10_000_000)
+        // The last one leaves.
+        if hasController {
+            screen.replaceCurrentItem(with: nil)
+            world.pass(.seconds(2))
+            let count = reader.bytes.count
+            world.pass(.seconds(20))
+            #expect(reader.bytes.count < count + 200_000)
+        }
+        withExtendedLifetime(controllers) {}
+    }
+
+    @Test func `a later item of one player is no later item while another player plays it`() throws {
+        let world = try DoorWorld(length: 60_000_000)
+        world.world.origin.follow { _, _ in .slow(bytesPerSecond: 10_000_000) }
+        world.limit { $0.upcomingRunAheadBytes = 300_000 }
+        let asset = world.asset(), other = Self.serve(world, "other", length: 1_000_000)
+        let plays = AVQueuePlayer(items: [AVPlayerItem(asset: asset)])
+        let queue = AVQueuePlayer(items: [world.factory.playerItem(for: other), AVPlayerItem(asset: asset)])
+        let controllers = [plays, queue].map { PlaybackController(player: $0, main: world.playback.main) }
+        world.probe(asset)
+        world.pass(.milliseconds(100))
+        // The queue looks last.
+        queue.change([.timeControlStatus]) { _ in }
+        world.pass(.milliseconds(100))
+        let all = world.load(asset, 0, toEnd: true)
+        world.pass(.seconds(5))
+        #expect(all.bytes.count > 20_000_000)
+        withExtendedLifetime(controllers) {}
+    }
+
     @Test func `an AirPlay receiver takes over with the original URL`() throws {
         let world = try DoorWorld(length: 600_000)
         let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], seconds: 30)

@@ -246,6 +246,17 @@ import Testing
         #expect(world.breaches == [])
     }
 
+    @Test func `a film of 60 Mbit a second plays at three times its rate without a stall, in one request`() throws {
+        let world = try DoorWorld(length: 450_000_000)
+        var habits = PlayerHabits()
+        habits.isGreedy = true
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url)], habits: habits, seconds: 60)
+        stage.player.rate = 3
+        #expect(world.run { stage.controller.state == .ended })
+        #expect(stage.simulated.stallCount == 0)
+        #expect(world.breaches == [])
+    }
+
     // MARK: Items that leave and come back
 
     @Test func `an item that the app inserts again later plays`() throws {
