@@ -47,9 +47,10 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
     let sources: AssetSources?
     /// Reports the stored bytes to the followers of `progress`.
     let watch: AssetWatch?
-    /// The object that lives as long as the asset: the stored file that it plays, which stays in
-    /// the store, or its place at the proxy, which serves its segments. Nil for any other asset.
-    let kept: (any Sendable)?
+    /// The object that lives as long as the asset and its copies: the stored file that it plays,
+    /// which stays in the store, or its place at the proxy, which serves its segments. Nil for any
+    /// other asset.
+    let kept: (any AnyObject & Sendable)?
 
     /// The last loading error of this asset, or nil when there was none.
     ///
@@ -62,7 +63,7 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
 
     init(
         url: URL, options: [String: any Sendable], originalURL: URL, key: ResourceKey?, route: AssetRoute, loader: AssetLoader? = nil,
-        sources: AssetSources? = nil, keeping kept: (any Sendable)? = nil
+        sources: AssetSources? = nil, keeping kept: (any AnyObject & Sendable)? = nil
     ) {
         self.kept = kept
         self.sources = sources
@@ -76,6 +77,7 @@ public final class CachingAVURLAsset: AVURLAsset, @unchecked Sendable {
             watch = nil
         }
         super.init(url: url, options: options)
+        if let kept { Attachment.keep(kept, by: resourceLoader) }
         guard let loader else { return }
         // A simulation has one thread, and its player's controller knows the duration.
         if loader.queue.isReal { loader.report.onDurationWanted { [weak self] in self?.learnDuration() } }

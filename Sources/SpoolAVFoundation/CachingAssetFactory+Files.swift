@@ -29,7 +29,7 @@ extension CachingAssetFactory {
         let parsed = parse(options, headers: headers, for: url)
         return CachingAVURLAsset(
             url: URL(fileURLWithPath: file.path), options: parsed.forAsset, originalURL: url, key: known, route: .file,
-            keeping: file)
+            sources: AssetSources(factory: self, url: url, key: key, headers: headers, options: options), keeping: file)
     }
 
     /// Returns the key of a resource that may have a playable file, or nil.

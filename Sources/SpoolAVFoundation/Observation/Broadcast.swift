@@ -4,6 +4,7 @@ import SpoolSystem
 package final class Broadcast<Value: Equatable & Sendable>: Sendable {
     private struct State {
         var value: Value
+        var version = 0
         var isOver = false
         var followers: [(number: Int, tell: @Sendable (Value) -> Void, end: @Sendable () -> Void)] = []
         var next = 0
@@ -24,12 +25,24 @@ package final class Broadcast<Value: Equatable & Sendable>: Sendable {
 
     /// Sets the value and passes it to the followers, unless it is unchanged.
     package func send(_ value: Value) {
-        let followers = state.withLock { state -> [@Sendable (Value) -> Void] in
-            guard value != state.value, !state.isOver else { return [] }
+        let (version, followers) = state.withLock { state -> (Int, [@Sendable (Value) -> Void]) in
+            guard value != state.value, !state.isOver else { return (state.version, []) }
             state.value = value
-            return state.followers.map(\.tell)
+            state.version += 1
+            return (state.version, state.followers.map(\.tell))
         }
-        for tell in followers { tell(value) }
+        tell(value, version, followers)
+    }
+
+    /// Passes a value to followers, and the present one after it if a later value has overtaken it.
+    private func tell(_ value: Value, _ version: Int, _ followers: [@Sendable (Value) -> Void]) {
+        var (value, version) = (value, version)
+        while !followers.isEmpty {
+            for tell in followers { tell(value) }
+            let (present, latest) = state.withLock { ($0.value, $0.version) }
+            guard latest != version else { return }
+            (value, version) = (present, latest)
+        }
     }
 
     /// Ends the broadcast and all its followers.
@@ -44,13 +57,13 @@ package final class Broadcast<Value: Equatable & Sendable>: Sendable {
 
     /// Passes the current value and each later one to `tell`. Calls `end` once after the last one.
     package func follow(_ tell: @escaping @Sendable (Value) -> Void, end: @escaping @Sendable () -> Void = {}) -> Subscription {
-        let (number, value, isFirst) = state.withLock { state -> (Int?, Value, Bool) in
-            guard !state.isOver else { return (nil, state.value, false) }
+        let (number, value, version, isFirst) = state.withLock { state -> (Int?, Value, Int, Bool) in
+            guard !state.isOver else { return (nil, state.value, state.version, false) }
             state.next += 1
             state.followers.append((state.next, tell, end))
-            return (state.next, state.value, state.followers.count == 1)
+            return (state.next, state.value, state.version, state.followers.count == 1)
         }
-        tell(value)
+        self.tell(value, version, [tell])
         guard let number else {
             end()
             return Subscription {}

@@ -16,6 +16,9 @@ extension AVPlayerItem {
         other.appliesPerFrameHDRDisplayMetadata = appliesPerFrameHDRDisplayMetadata
         other.textStyleRules = textStyleRules
         other.forwardPlaybackEndTime = forwardPlaybackEndTime
+        other.reversePlaybackEndTime = reversePlaybackEndTime
+        other.automaticallyPreservesTimeOffsetFromLive = automaticallyPreservesTimeOffsetFromLive
+        other.configuredTimeOffsetFromLive = configuredTimeOffsetFromLive
         other.preferredForwardBufferDuration = preferredForwardBufferDuration
         other.canUseNetworkResourcesForLiveStreamingWhilePaused = canUseNetworkResourcesForLiveStreamingWhilePaused
         other.preferredPeakBitRate = preferredPeakBitRate

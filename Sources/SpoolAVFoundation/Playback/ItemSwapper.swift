@@ -38,7 +38,8 @@ import SpoolSystem
     ) {
         let route = (item.asset as? CachingAVURLAsset)?.route
         let isOnReceiver = Self.isOnReceiver(player)
-        let isByRoute = !isOnReceiver && (item.status == .failed || handedOver?.isByRoute == true) && hasAirPlayRoute()
+        let isHandedOver = handedOver?.item === item && handedOver?.isByRoute == true
+        let isByRoute = !isOnReceiver && (item.status == .failed || isHandedOver) && hasAirPlayRoute()
         if isOnReceiver || isByRoute {
             guard let externalPlayback, route == .cache || (route == .loopback && handedOver?.item !== item),
                 let asset = item.cachedAsset, let sources = asset.sources, isOnReceiver || sources.original.asPlainAsset
@@ -77,7 +78,10 @@ import SpoolSystem
         let (time, rate) = (item.currentTime(), wanted ?? player.rate)
         item.copySettings(to: new)
         item.copySelection(to: new, on: main)
-        if time.seconds.isFinite, time.seconds > 0 { new.seek(to: time, completionHandler: nil) }
+        // Without tolerances the item would begin at a sync sample, which may be seconds away.
+        if time.seconds.isFinite, time.seconds > 0 {
+            new.seek(to: time, toleranceBefore: .zero, toleranceAfter: .zero, completionHandler: nil)
+        }
         if let queue = player as? AVQueuePlayer {
             guard queue.canInsert(new, after: item) else { return }
             queue.insert(new, after: item)

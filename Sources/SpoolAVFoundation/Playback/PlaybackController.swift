@@ -65,7 +65,9 @@ import Combine
     /// Items are left alone whose original the player could not play: with a `ContentTransform`,
     /// keys, challenges, certificates, request modifiers or fields of the app, and under a
     /// `NetworkPolicy` that refuses a network. So are the items of an `AVPlayerLooper`.
-    public var rescuesItems = true
+    public var rescuesItems = true {
+        didSet { if !rescuesItems { rescue.left() } }
+    }
 
     /// Called when the controller has replaced an item by another one of the same media: for an
     /// AirPlay receiver, back, when `play()` creates a failed item again, and for a rescue. The new
@@ -242,6 +244,7 @@ import Combine
         watched = item
         itemWatch = []
         notices = nil
+        rescue.left()
         stalls.itemChanged(to: item)
         itemBroadcast.send(item.map(CurrentItem.init))
         guard let item else { return }

@@ -45,10 +45,11 @@ import SpoolSystem
     ///   looper are left alone.
     func follow(_ item: AVPlayerItem, _ condition: RescueStateMachine.Condition, isAlone: Bool) {
         noteOriginal(item)
-        if item !== self.item { begin(item) }
-        guard isAlone, let asset = item.cachedAsset, Self.canBeRescued(item, asset) else { return }
+        if item !== self.item { left() }
+        self.item = item
+        guard let asset = item.cachedAsset, Self.canBeRescued(item, asset) else { return }
         noteStart(of: asset, condition)
-        guard !leavesAlone(asset, condition) else { return }
+        guard isAlone, !leavesAlone(asset, condition) else { return }
         perform(machine.became(condition), asset)
     }
 
@@ -62,12 +63,15 @@ import SpoolSystem
         return true
     }
 
-    private func begin(_ item: AVPlayerItem) {
+    /// Ends with the item: its looks and answers are ignored, and it leaves no mark.
+    func left() {
         startWatch?.itemIsGone()
         startWatch = nil
-        (self.item, machine, hasOpened) = (item, RescueStateMachine(limits: limits), false)
+        (item, machine, hasOpened) = (nil, RescueStateMachine(limits: limits), false)
         number += 1
     }
+
+    deinit { startWatch?.itemIsGone() }
 
     /// Whether the original could take the place of an item. An app may have replaced the delegate
     /// of an asset, or have restricted the networks since.
@@ -128,7 +132,9 @@ import SpoolSystem
         let plain = sources.original(at: asset.presentURL, key: asset.key, because: reason)
         if let key = asset.key { sources.factory.cache.record(.degradedToPassthrough(key, reason: "rescued: \(reason.words)")) }
         let new = AVPlayerItem(asset: plain)
-        original = Original(item: ObjectIdentifier(new), asset: plain)
+        // A network that was gone for a moment is no fault of the cache.
+        let isOfNetwork = reason == .failed && asset.lastError?.code == .originUnreachable
+        original = isOfNetwork ? nil : Original(item: ObjectIdentifier(new), asset: plain)
         replace(item, new)
     }
 
@@ -139,9 +145,8 @@ import SpoolSystem
         startWatch = door.starts.withLock { $0 }
         switch condition {
         case .needs(.opening): startWatch?.itemOpens()
-        case .needs(.stalled): break
         case .failed: startWatch?.itemIsGone()
-        case .well:
+        case .needs(.stalled), .well:
             hasOpened = true
             door.itemOpened()
             startWatch?.itemIsReady()

@@ -13,8 +13,8 @@ extension LoaderCore {
         let reader: SessionReader
         /// Whether the reader has the version whose information the player got.
         var isChecked = false
-        /// Whether a timer is set that continues the feed.
-        var rests = false
+        /// The timer that continues a feed which rests.
+        var rest: SpoolSystem.Timer?
     }
 
     func open(_ feed: LoadingFeedID, start: Int64, end: Int64) {
@@ -44,7 +44,7 @@ extension LoaderCore {
     /// Delivers one piece if it is available and due. The next piece goes in another job, so that
     /// cancels can come in between.
     func pump(_ feed: LoadingFeedID) {
-        guard let open = readers[feed], !open.rests else { return }
+        guard let open = readers[feed], open.rest == nil else { return }
         guard open.isChecked || check(feed, open.reader) else { return }
         machine.prioritized(currentPriority)
         machine.shared(amongAssets: door.use.loadingCount)
@@ -81,9 +81,8 @@ extension LoaderCore {
     }
 
     private func rest(_ feed: LoadingFeedID, until: MonotonicInstant) {
-        readers[feed]?.rests = true
-        _ = cache.environment.time.after(max(0, until - now), on: mailbox) { [weak self] in
-            self?.readers[feed]?.rests = false
+        readers[feed]?.rest = cache.environment.time.after(max(0, until - now), on: mailbox) { [weak self] in
+            self?.readers[feed]?.rest = nil
             self?.pump(feed)
         }
     }

@@ -152,7 +152,8 @@ final class LoaderCore: @unchecked Sendable {
         for feed in readers.keys.sorted() {
             readers[feed]?.reader.prioritize(readOptions.priority)
             // The rest of the old urgency may be long.
-            readers[feed]?.rests = false
+            readers[feed]?.rest?.cancel()
+            readers[feed]?.rest = nil
         }
         for feed in readers.keys.sorted() { pump(feed) }
     }
@@ -316,6 +317,8 @@ final class LoaderCore: @unchecked Sendable {
         guard !isHeld else { return }
         machine.mayFallBack = source.original().afterRedirect
         perform(machine.timePassed(now: now))
+        // A late answer must not follow the player to the original.
+        if case .fellBack = machine.phase { leaveDiscovery(explicitly: true) }
     }
 }
 

@@ -71,6 +71,14 @@ package import SpoolSystem
         package var textStyleRules: [AVTextStyleRule]?
         /// The time at which playback ends.
         package var forwardPlaybackEndTime: CMTime = .invalid
+        /// The time at which reverse playback ends.
+        package var reversePlaybackEndTime: CMTime = .invalid
+        /// Whether a pause of a live stream keeps its distance from the edge.
+        package var automaticallyPreservesTimeOffsetFromLive = false
+        /// The distance from the edge of a live stream.
+        package var configuredTimeOffsetFromLive: CMTime = .invalid
+        /// How far from the time of the last seek the item may begin.
+        package var seekTolerance: CMTime?
         /// The selected options, by their groups.
         package var selected: [ObjectIdentifier: AVMediaSelectionOption] = [:]
         /// The player that has the item in its list.
@@ -229,6 +237,21 @@ package import SpoolSystem
         set { state.withLock { $0.forwardPlaybackEndTime = newValue } }
     }
 
+    nonisolated open var reversePlaybackEndTime: CMTime {
+        get { state.withLock { $0.reversePlaybackEndTime } }
+        set { state.withLock { $0.reversePlaybackEndTime = newValue } }
+    }
+
+    nonisolated open var automaticallyPreservesTimeOffsetFromLive: Bool {
+        get { state.withLock { $0.automaticallyPreservesTimeOffsetFromLive } }
+        set { state.withLock { $0.automaticallyPreservesTimeOffsetFromLive = newValue } }
+    }
+
+    nonisolated open var configuredTimeOffsetFromLive: CMTime {
+        get { state.withLock { $0.configuredTimeOffsetFromLive } }
+        set { state.withLock { $0.configuredTimeOffsetFromLive = newValue } }
+    }
+
     /// Selects an option of a group of the item's asset, or none.
     nonisolated open func select(
         _ mediaSelectionOption: AVMediaSelectionOption?, in mediaSelectionGroup: AVMediaSelectionGroup
@@ -254,6 +277,14 @@ package import SpoolSystem
             $0.startTime = time
         }
         completionHandler?(true)
+    }
+
+    /// The same, at a sync sample within the tolerances.
+    nonisolated open func seek(
+        to time: CMTime, toleranceBefore: CMTime, toleranceAfter: CMTime, completionHandler: (@Sendable (Bool) -> Void)? = nil
+    ) {
+        state.withLock { $0.seekTolerance = toleranceBefore.seconds > toleranceAfter.seconds ? toleranceBefore : toleranceAfter }
+        seek(to: time, completionHandler: completionHandler)
     }
 
     /// Calls `changeHandler` on the main queue at each change of `keyPath`.

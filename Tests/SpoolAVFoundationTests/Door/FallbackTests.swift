@@ -45,6 +45,20 @@ import Testing
         #expect(world.breaches == [])
     }
 
+    @Test func `an answer after the redirect is not read`() throws {
+        let world = try DoorWorld()
+        world.world.origin.follow { _, _ in .silence }
+        world.limit { $0.patience = .seconds(5) }
+        let asset = world.asset()
+        let probe = world.probe(asset)
+        #expect(world.runToEnd())
+        #expect(probe.redirect?.url == world.url)
+        world.pass(.seconds(1))
+        // The player loads by itself now, so Spool's own request has ended.
+        #expect(!world.requests.isEmpty && world.requests.allSatisfy(\.isOver))
+        #expect(world.breaches == [])
+    }
+
     @Test func `a playlist recognised by its response is redirected to the endpoint`() throws {
         final class Endpoint: LoopbackEndpoint {
             func url(for original: String) -> String? { "http://127.0.0.1:4000/x" }

@@ -36,6 +36,20 @@ import Testing
         await shelf.close()
     }
 
+    @MainActor @Test func `an item of a file can be preloaded, and is created again after it failed`() async throws {
+        let shelf = try Shelf(Self.songs)
+        try await shelf.fill(Self.songs[0])
+        let item = AVPlayerItem(asset: await shelf.cache.preparedAsset(for: Self.url(0)))
+        #expect(item.cachedAsset?.route == .file)
+        _ = try shelf.cache.preload(item, .bytes(1000))
+        let player = AVQueuePlayer(items: [item])
+        let controller = PlaybackController(player: player)
+        item.change([.status]) { $0.status = .failed }
+        controller.play()
+        #expect(player.currentItem !== item && player.currentItem?.cachedAsset?.route == .cache)
+        await shelf.close()
+    }
+
     @Test func `a file stays while its asset lives, and is evicted in its turn afterwards`() async throws {
         let shelf = try Shelf(Self.songs) { $0.limits.quotaBytes = 7 << 20 }
         try await shelf.fill(Self.songs[0])

@@ -328,6 +328,22 @@ import Testing
         withExtendedLifetime(controllers) {}
     }
 
+    @Test func `changes of the urgency leave one timer for a feed that rests`() throws {
+        let world = try DoorWorld(length: 60_000_000)
+        let asset = world.asset()
+        world.probe(asset)
+        world.load(asset, 0, toEnd: true)
+        world.pass(.seconds(5))
+        asset.stopLoading()
+        world.pass(.milliseconds(10))
+        let timers = world.simulator.waitingTimers
+        for _ in 0..<20 {
+            asset.stopLoading()
+            world.pass(.milliseconds(10))
+        }
+        #expect(world.simulator.waitingTimers <= timers)
+    }
+
     @Test func `a later item of one player is no later item while another player plays it`() throws {
         let world = try DoorWorld(length: 60_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 10_000_000) }

@@ -306,6 +306,9 @@ import Testing
         item.appliesPerFrameHDRDisplayMetadata = false
         item.textStyleRules = [AVTextStyleRule()]
         item.forwardPlaybackEndTime = CMTime(seconds: 50, preferredTimescale: 1000)
+        item.reversePlaybackEndTime = CMTime(seconds: 2, preferredTimescale: 1000)
+        item.automaticallyPreservesTimeOffsetFromLive = true
+        item.configuredTimeOffsetFromLive = CMTime(seconds: 9, preferredTimescale: 1000)
         item.preferredForwardBufferDuration = 12
         item.canUseNetworkResourcesForLiveStreamingWhilePaused = true
         (item.preferredPeakBitRate, item.preferredPeakBitRateForExpensiveNetworks) = (2_000_000, 1_000_000)
@@ -322,6 +325,7 @@ import Testing
         #expect(Self.settings(of: new) == Self.settings(of: item))
         #expect(new.audioMix === item.audioMix && new.videoComposition === item.videoComposition)
         #expect(stage.player.rate == 1.5 && new.currentTime().seconds > 4)
+        #expect(new.state.withLock { $0.seekTolerance } == .zero)
     }
 
     /// The settings of an item whose values can be compared.
@@ -330,6 +334,8 @@ import Testing
             "\(item.audioTimePitchAlgorithm.rawValue)", "\(item.allowedAudioSpatializationFormats.rawValue)",
             "\(item.seekingWaitsForVideoCompositionRendering)", "\(item.videoApertureMode.rawValue)",
             "\(item.appliesPerFrameHDRDisplayMetadata)", "\(item.textStyleRules?.count ?? 0)", "\(item.forwardPlaybackEndTime.seconds)",
+            "\(item.reversePlaybackEndTime.seconds)", "\(item.automaticallyPreservesTimeOffsetFromLive)",
+            "\(item.configuredTimeOffsetFromLive.seconds)",
             "\(item.preferredForwardBufferDuration)", "\(item.canUseNetworkResourcesForLiveStreamingWhilePaused)",
             "\(item.preferredPeakBitRate)", "\(item.preferredPeakBitRateForExpensiveNetworks)",
             "\(item.preferredMaximumResolution)", "\(item.preferredMaximumResolutionForExpensiveNetworks)",
@@ -378,6 +384,27 @@ import Testing
         #expect(world.run { stage.player.currentItem?.cachedAsset?.route == .cache })
         #expect(world.run { stage.controller.state == .ended })
         #expect(stage.seen.allSatisfy { if case .failed = $0 { false } else { true } }, "\(stage.seen)")
+        #expect(world.breaches == [])
+    }
+
+    @Test func `the next song on an audio route stays with the cache`() throws {
+        let world = try DoorWorld(length: 4_000_000)
+        world.answerProbes(true)
+        let next = URL(string: "http://origin.test/next.mp3").unsafelyUnwrapped
+        world.world.serve(VirtualResource(url: next.absoluteString, seed: 3, length: 4_000_000, contentType: "audio/mpeg"))
+        let second = world.factory.playerItem(for: next)
+        let stage = ObservedPlayer(world, items: [world.factory.playerItem(for: world.url), second])
+        stage.player.play()
+        #expect(world.run { stage.controller.state == .playing })
+        stage.playOnAirPlay(true)
+        stage.simulated.inspect { player in
+            player.current?.fail(AVError.nsError(.unknown))
+            player.itemsChanged()
+        }
+        #expect(world.run { stage.player.currentItem?.cachedAsset?.route == .original(.requested) })
+        stage.player.advanceToNextItem()
+        world.pass(.seconds(5))
+        #expect(stage.player.currentItem === second && stage.controller.state == .playing)
         #expect(world.breaches == [])
     }
 

@@ -63,7 +63,10 @@ import Testing
         #expect(try scene.get(url).hasPrefix("HTTP/1.1 200"))
         #expect(try scene.get(second.url.deletingLastPathComponent().appendingPathComponent("1.ts")).hasPrefix("HTTP/1.1 200"))
         #expect(try #require(scene.request("/s/1.ts")).fields["Authorization"] == nil)
+        var copy = first?.copy()
         first = nil
+        #expect(try copy != nil && scene.get(url).hasPrefix("HTTP/1.1 200"))
+        copy = nil
         #expect(try scene.get(url).hasPrefix("HTTP/1.1 403"))
         #expect(try scene.get(second.url).hasPrefix("HTTP/1.1 200"))
         withExtendedLifetime((first, second)) {}

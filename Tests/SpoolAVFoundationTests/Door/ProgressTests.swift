@@ -103,6 +103,25 @@ import Testing
         #expect(seen == [2, 2])
     }
 
+    @Test func `the last value of each follower is the present one, also when a follower sets another`() {
+        let broadcast = Broadcast(1)
+        let seen = Locked<[[Int]]>([[], []])
+        for number in 0...1 {
+            _ = broadcast.follow({ value in
+                seen.withLock { $0[number].append(value) }
+                if value == 2 { broadcast.send(3) }
+            })
+        }
+        broadcast.send(2)
+        #expect(seen.withLock { $0.map(\.last) } == [3, 3])
+        // Also while it begins to follow.
+        _ = broadcast.follow({ value in
+            seen.withLock { $0[0].append(value) }
+            if value == 3 { broadcast.send(4) }
+        })
+        #expect(seen.withLock { $0.map(\.last) } == [4, 4])
+    }
+
     @Test func `a cancelled preload stops the origin and keeps the bytes that arrived`() throws {
         let world = try DoorWorld(length: 20_000_000)
         world.world.origin.follow { _, _ in .slow(bytesPerSecond: 1_000_000) }

@@ -73,6 +73,8 @@ import Testing
 
     @Test func `an app that ended twice while an item opened begins with a bypassed cache`() throws {
         let kept = Locked<CrashBreaker?>(nil)
+        // A process that ends releases nothing.
+        var stages: [ObservedPlayer] = []
         for number in 1...3 {
             let world = try DoorWorld(length: 600_000)
             let cache = world.world.cache
@@ -83,10 +85,38 @@ import Testing
             guard number < 3 else { break }
             world.world.origin.follow { _, _ in .silence }
             let stage = ObservedPlayer(world, items: [world.item()])
+            stages.append(stage)
             stage.controller.play()
             world.pass(.seconds(1))
             // The process ends here.
         }
+    }
+
+    @Test(arguments: 0..<5) func `an item that leaves while it opens leaves no mark`(way: Int) throws {
+        let kept = Locked<CrashBreaker?>(nil)
+        let world = try DoorWorld(length: 600_000)
+        world.world.origin.follow { _, _ in .silence }
+        let record = StartWatch.Record(load: { nil }, save: { breaker in kept.withLock { $0 = breaker } })
+        world.factory.watchStarts(
+            StartWatch(record: record, build: "1", isDebugged: false, center: NotificationCenter(), now: { 1000 }))
+        let item = world.item(), player = AVQueuePlayer(items: [item])
+        var controller: PlaybackController? = PlaybackController(player: player, main: world.playback.main)
+        controller?.play()
+        world.pass(.seconds(1))
+        #expect(kept.withLock { $0?.hasMark } == true)
+        switch way {
+        case 0: player.removeAllItems()
+        case 1: controller = nil
+        case 2: controller?.rescuesItems = false
+        case 3: player.replaceCurrentItem(with: AVPlayerItem(url: world.url))
+        default:
+            // A second item of the same media, as a looper has.
+            player.insert(AVPlayerItem(asset: item.asset), after: nil)
+            player.remove(item)
+        }
+        world.pass(.seconds(1))
+        #expect(kept.withLock { $0?.hasMark } == false)
+        withExtendedLifetime(controller) {}
     }
 
     @Test func `an item that opens leaves no mark`() throws {

@@ -92,6 +92,37 @@ import Testing
         #expect(stage.replaced.isEmpty == !isRescued && world.probes.isEmpty == !isRescued)
     }
 
+    @Test func `items that failed for want of a network do not bypass the cache`() throws {
+        let world = try DoorWorld(length: 600_000)
+        world.answerProbes(true)
+        world.world.origin.setOffline(true)
+        for _ in 1...4 {
+            let stage = ObservedPlayer(world, items: [world.item()])
+            stage.controller.play()
+            // The network is back for the original.
+            #expect(world.run { stage.replaced.first?.status == .readyToPlay })
+            world.pass(.seconds(1))
+        }
+        #expect(!world.world.cache.isBypassed && world.asset().route == .cache)
+    }
+
+    @Test func `an app that switches rescues off while the original is asked keeps the item, and its failure`() throws {
+        let world = try DoorWorld(length: 600_000)
+        world.holdProbes()
+        let stage = Self.playing(world)
+        stage.simulated.inspect { player in
+            player.current?.fail(AVError.nsError(.unknown))
+            player.itemsChanged()
+        }
+        #expect(world.run { world.probes.count == 1 } && stage.controller.state == .loading)
+        stage.controller.rescuesItems = false
+        world.answerHeldProbes(true)
+        stage.player.pause()
+        world.pass(.seconds(1))
+        #expect(stage.replaced.isEmpty)
+        #expect({ if case .failed = stage.controller.state { true } else { false } }())
+    }
+
     // MARK: Failures that were overcome
 
     /// Lets the item report that it failed, and stop, although it can go on.
