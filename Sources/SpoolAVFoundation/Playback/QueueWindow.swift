@@ -14,11 +14,19 @@ import SpoolCore
     private let window: PreloadWindow
     private var played: [PreloadWindow.Item] = []
     private var queue: [PreloadWindow.Item] = []
+    /// The items of the last look. A key and the fields of each are made once.
+    private var looked: [Weak] = []
+
+    private struct Weak {
+        weak var item: AVPlayerItem?
+    }
 
     init(_ window: PreloadWindow) { self.window = window }
 
     /// Moves the window to the beginning of the list, if the list has changed.
     mutating func follow(_ items: [AVPlayerItem]) {
+        guard !looked.elementsEqual(items, by: { $0.item === $1 }) else { return }
+        looked = items.map(Weak.init)
         let queue = items.compactMap { $0.cachedAsset?.windowItem }
         guard queue != self.queue else { return }
         if let last = self.queue.first, last != queue.first {

@@ -62,6 +62,26 @@ import Testing
         #expect(throws: CacheError.self) { try outcome.withLock { $0 }?.get() }
     }
 
+    @Test func `a look at a queue that did not change computes nothing of its items`() throws {
+        let world = try DoorWorld(length: 400_000)
+        let asked = Locked(0)
+        world.cookies { _ in
+            asked.withLock { $0 += 1 }
+            return []
+        }
+        let player = AVQueuePlayer(items: [world.item()])
+        let controller = PlaybackController(player: player, main: world.playback.main)
+        controller.preloadWindow = world.world.cache.preloadWindow(ahead: 1, behind: 1, .bytes(1000))
+        world.pass(.seconds(1))
+        let count = asked.withLock { $0 }
+        for _ in 0..<5 {
+            player.change([.timeControlStatus]) { _ in }
+            world.pass(.milliseconds(10))
+        }
+        #expect(count > 0 && asked.withLock { $0 } == count)
+        withExtendedLifetime(controller) {}
+    }
+
     @Test func `the window follows the queue, and keeps what has played behind it`() throws {
         let world = try DoorWorld(length: 400_000)
         let urls = (0..<5).map { "http://origin.test/feed/\($0).mp3" }
