@@ -13,11 +13,17 @@ struct AssetSources: Sendable {
     var original: OriginalIsPlayable { factory.originalIsPlayable(headers: headers) }
 
     /// Returns a new asset, as the factory makes it now.
-    func again() -> CachingAVURLAsset { factory.asset(for: url, key: key, headers: headers, options: options) }
+    func again() -> CachingAVURLAsset { prepared(factory.asset(for: url, key: key, headers: headers, options: options)) }
 
     /// Returns an asset for an AirPlay receiver.
     func external(_ route: ExternalPlaybackRoute) -> CachingAVURLAsset {
-        factory.externalPlaybackAsset(for: url, via: route, options: options)
+        prepared(factory.externalPlaybackAsset(for: url, via: route, options: options))
+    }
+
+    /// Lets the app prepare an asset that takes the place of another one.
+    func prepared(_ asset: CachingAVURLAsset) -> CachingAVURLAsset {
+        factory.onReplacementAsset?(asset)
+        return asset
     }
 }
 #endif

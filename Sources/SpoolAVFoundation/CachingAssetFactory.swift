@@ -41,6 +41,10 @@ public struct CachingAssetFactory: Sendable {
     /// Called on the asset's queue. An app that sets a resource-loader delegate of its own on a
     /// cached asset disconnects the cache instead.
     public var onOtherRequest: (@Sendable (AVAssetResourceLoadingRequest) -> Bool)?
+    /// Called with each asset that the library makes in place of another one, before an item has it:
+    /// for an AirPlay receiver, back, after a failure, and for a rescue. An app with a key session
+    /// adds the asset to it here (`addContentKeyRecipient`), because it is too late afterwards.
+    public var onReplacementAsset: (@Sendable (CachingAVURLAsset) -> Void)?
     /// Returns the cookies for requests to a URL whose asset has no cookies of its own. The default
     /// is the app's shared storage, as with a plain `AVURLAsset`. Nil sends none.
     ///

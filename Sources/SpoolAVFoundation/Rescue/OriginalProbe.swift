@@ -76,9 +76,10 @@ extension AssetSources {
     /// Returns a plain asset of the original, which replaces one of the cache.
     func original(at url: URL, key: ResourceKey?, because reason: RescueReason) -> CachingAVURLAsset {
         let parsed = factory.parse(options, headers: headers, for: url)
-        return CachingAVURLAsset(
-            url: url, options: factory.originalOptions(for: url, parsed), originalURL: self.url, key: key,
-            route: .original(.rescued(reason.words)), sources: self)
+        return prepared(
+            CachingAVURLAsset(
+                url: url, options: factory.originalOptions(for: url, parsed), originalURL: self.url, key: key,
+                route: .original(.rescued(reason.words)), sources: self))
     }
 }
 #endif

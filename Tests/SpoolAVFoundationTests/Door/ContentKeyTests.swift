@@ -90,6 +90,32 @@ import Testing
         withExtendedLifetime((endpoint, keys)) {}
     }
 
+    @Test func `an asset that replaces another is a recipient of the app's key session before its item exists`() throws {
+        final class Endpoint: LoopbackEndpoint {
+            func url(for original: String) -> String? { "http://127.0.0.1:4000/x" }
+        }
+        let world = try DoorWorld()
+        world.answerProbes(true)
+        let endpoint = Endpoint(), made = Locked<[CachingAVURLAsset]>([])
+        world.world.cache.loopback = endpoint
+        var factory = world.factory
+        factory.onReplacementAsset = { asset in made.withLock { $0.append(asset) } }
+        let item = factory.playerItem(for: try #require(URL(string: "http://origin.test/film.m3u8")))
+        let player = AVQueuePlayer(items: [item])
+        let controller = PlaybackController(player: player, main: world.playback.main)
+        controller.onReplacement = { _, new in #expect(made.withLock { $0.last } === new.asset) }
+        // A receiver takes over, and goes.
+        player.change([.isExternalPlaybackActive]) { $0.isExternalPlaybackActive = true }
+        #expect(world.run { player.currentItem?.cachedAsset?.route == .original(.requested) })
+        player.change([.isExternalPlaybackActive]) { $0.isExternalPlaybackActive = false }
+        #expect(world.run { player.currentItem?.cachedAsset?.route == .loopback })
+        // The item does not open, and its original does.
+        controller.play()
+        world.pass(.seconds(60))
+        #expect(made.withLock { $0.map(\.route.isOriginal) } == [true, false, true])
+        withExtendedLifetime(endpoint) {}
+    }
+
     @Test(arguments: [true, false])
     func `a playlist with the app's delegate is left alone, because its original has none`(hasDelegate: Bool) throws {
         final class Endpoint: LoopbackEndpoint {
@@ -109,4 +135,8 @@ import Testing
         #expect(world.probes.count == (hasDelegate ? 0 : 1) && (player.currentItem === item) == hasDelegate)
         withExtendedLifetime((endpoint, keys)) {}
     }
+}
+
+extension AssetRoute {
+    fileprivate var isOriginal: Bool { if case .original = self { true } else { false } }
 }
