@@ -162,8 +162,7 @@ public final class MediaCache: Sendable {
 
     /// Ends the session of a key, and removes the resource and its pin from the store.
     package func remove(_ key: ResourceKey, _ done: @escaping Completion<Bool>) {
-        onIndexLane(key, done) { [engine, catalog, variants] () throws(StoreError) in
-            for variant in Variants.keys(of: key) { engine.endSession(of: variant) }
+        engine.remove(Variants.keys(of: key), done) { [catalog, variants] () throws(StoreError) in
             defer { variants.removeFurther(of: key) }
             return try catalog.remove(key)
         }

@@ -255,10 +255,24 @@ final class Engine: Sendable {
     func liveSession(of key: ResourceKey) -> ResourceSession? { sessions.withLock { $0.peek(key) } }
 
     /// Ends the session of a resource that is about to be removed.
-    ///
-    /// Runs on the index lane, in the job that removes the resource. A reader that comes meanwhile
-    /// opens a session whose look-up is behind that job, and finds no file that is about to go.
     func endSession(of key: ResourceKey) { sessions.withLock { $0.remove(key) }?.end(.removed) }
+
+    /// Ends the sessions of resources, and runs `body`, which removes these, on the index lane.
+    ///
+    /// A reader that comes in between opens another session. If that has found the stored bytes
+    /// already, it ends as well, because their file is about to go.
+    func remove<Value: Sendable>(
+        _ keys: [ResourceKey], _ done: @escaping Completion<Value>, _ body: @escaping @Sendable () throws(StoreError) -> Value
+    ) {
+        for key in keys { endSession(of: key) }
+        onIndexLane(keys.first, done) { [self] () throws(StoreError) in
+            for key in keys {
+                guard let session = liveSession(of: key), let stored = try store.lookup(key)?.generation else { continue }
+                if session.end(if: { $0.machine.version?.generation == stored }) { sessions.withLock { $0.remove(session) } }
+            }
+            return try body()
+        }
+    }
 
     /// Runs a call of the store on the index lane, or fails at once if the cache is closed. Writes
     /// of ended sessions that are still queued on data lanes find their version gone.

@@ -399,16 +399,13 @@ final class ResourcePreload: Sendable {
     /// Removes bytes that do not have the SHA-256 that they must have.
     private func refuse(_ found: [UInt8], insteadOf expected: [UInt8]) {
         let reason = "the SHA-256 of \(url) is \(found.hexadecimal), and must be \(expected.hexadecimal); its bytes were removed"
-        cache.onIndexLane(
-            key,
+        cache.engine.remove(
+            [key],
             { [weak self, mailbox, key] (removed: Result<Bool, CacheError>) in
                 let result = removed.flatMap { _ in Result<Outcome, CacheError>.failure(CacheError(.notStored, reason, key: key)) }
                 mailbox.post { [weak self] in self?.end(result) }
             }
-        ) { [cache, key] () throws(StoreError) in
-            cache.engine.endSession(of: key)
-            return try cache.store.remove(key)
-        }
+        ) { [cache, key] () throws(StoreError) in try cache.store.remove(key) }
     }
 
     /// Ends with the result, once all planned bytes are stored.
