@@ -114,7 +114,7 @@ public final class MediaCache: Sendable {
 
     /// Makes requests to origins name this cache in `Via` from now on (RFC 9110 §7.6.3), so that a
     /// loop is noticed. A gateway calls it first. All gateways of a cache have the same names.
-    package func nameInVia() -> Pseudonyms { engine.nameInVia() }
+    package func nameInVia() -> Pseudonyms { engine.names.nameInVia() }
 
     /// Returns the key under which a reader of `url` finds and stores bytes. In a shared cache, a
     /// URL with user information has a key of its own.

@@ -59,8 +59,7 @@ final class Engine: Sendable {
     let isTransforming: Bool
     /// The events for streams and for a watch.
     let feed = EventFeed()
-    /// The names of this process, once one was needed, and whether a gateway uses them.
-    private let names = Locked<(pseudonyms: Pseudonyms?, areInVia: Bool)>((nil, false))
+    let names: CacheNames
     /// The networks that the clients of doors can reach.
     let bounds = OriginBounds()
     private let hostAnswers = Locked(HostAnswers())
@@ -77,6 +76,7 @@ final class Engine: Sendable {
         self.environment = environment
         self.store = store
         digests = KeyedDigest(secret: store.secret)
+        names = CacheNames { Pseudonyms(random: environment.random, secret: store.secret) }
         sinks = configuration.events + (configuration.log.map { [EventLogger(log: $0)] } ?? []) + [feed] + environment.tiers
         sinksTakeReaders = configuration.events.contains(where: \.recordsReaders)
         isTransforming = configuration.contentTransform != nil
@@ -157,7 +157,7 @@ final class Engine: Sendable {
     func readingKey(for url: MediaURL, chosen: ResourceKey? = nil, isStranger: Bool = false) -> ResourceKey {
         let key = chosen ?? DeliveryDirectives(url: url.text).key(configuration.freshness.keyPolicy.key(for: url))
         guard isStranger || configuration.freshness.isShared, let userinfo = url.userinfo else { return key }
-        return ResourceKey(normalized: "\(key.string) of user \(pseudonyms.user(userinfo))")
+        return ResourceKey(normalized: "\(key.string) of user \(names.pseudonyms.user(userinfo))")
     }
 
     private func session(for url: MediaURL, key: ResourceKey?) throws(CacheError) -> ResourceSession {
@@ -179,8 +179,9 @@ final class Engine: Sendable {
         return rest.withLock { $0.isResting(now: environment.time.now) } ? .storeRests : nil
     }
 
-    /// Counts a failed call of the store, unless the store was closed or suspended. After several failures nothing is stored for a while:
-    /// sessions of that time store nothing, and later ones do.
+    /// Counts a failed call of the store, unless the store was closed or suspended. After several
+    /// failures nothing is stored for a while: sessions of that time store nothing, and later ones
+    /// do.
     private func storeFailed(_ error: StoreError) {
         guard error.isTrouble, let pause = rest.withLock({ $0.failed(now: environment.time.now) }) else { return }
         record(.storeRests(seconds: pause / 1_000_000_000))
@@ -199,22 +200,6 @@ final class Engine: Sendable {
         try sessions.withLock { table throws(CacheError) in
             if table.isClosed { throw CacheError(.closed, "the cache is closed", key: key) }
             return table.use(key)
-        }
-    }
-
-    /// Makes requests to origins name this cache in `Via` from now on (RFC 9110 §7.6.3), so that a
-    /// loop is noticed. A gateway calls it before its first request. All gateways of a cache have
-    /// the same names.
-    func nameInVia() -> Pseudonyms {
-        names.withLock { $0.areInVia = true }
-        return pseudonyms
-    }
-
-    private var pseudonyms: Pseudonyms {
-        names.withLock { names in
-            let pseudonyms = names.pseudonyms ?? Pseudonyms(random: environment.random, secret: store.secret)
-            names.pseudonyms = pseudonyms
-            return pseudonyms
         }
     }
 
@@ -241,7 +226,7 @@ final class Engine: Sendable {
             gapMet: { [weak self] in self?.gapMet() }, sessionIdle: { [sessions] session in sessions.withLock { $0.noteIdle(session) } },
             storeFailed: { [weak self] in self?.storeFailed($0) },
             makeStale: { [sessions] key in sessions.withLock { $0.makeStale(key) } },
-            via: names.withLock { $0.areInVia ? $0.pseudonyms : nil },
+            via: names.inVia,
             bounds: bounds, hostAnswers: hostAnswers, outages: outages, downloadKeys: downloadKeys,
             downloadReplaced: { [downloads] in downloads.replaced($0) })
     }

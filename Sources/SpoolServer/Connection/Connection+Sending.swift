@@ -328,13 +328,11 @@ extension Connection {
 
     /// Handles the end of a response: goes on to the next request, or closes.
     private func responseSent() {
-        let keepAlive = sending.keepAlive
-        let refusal = sending.refusal
+        let (keepAlive, refusal) = (sending.keepAlive, sending.refusal)
         let mayWait = !server.isStopping || refusal != nil || !receiving.input.isEmpty || upload != nil
         finishExchange(refusal.map { .refused($0.explanation) } ?? .complete)
         guard phase != .closed else { return }
-        // The client may have sent bytes that nobody reads. If the socket closed beside them, the
-        // kernel would drop the end of the response, which it still has.
+        // A close beside bytes that nobody has read makes the kernel drop the end of the response.
         guard keepAlive else { return mayWait ? beginDraining() : close() }
         phase = .reading
         setDeadline(server.options.idleTimeout)

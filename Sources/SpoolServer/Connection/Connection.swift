@@ -92,14 +92,11 @@ final class Connection: @unchecked Sendable {
         if upload != nil, events.contains(.readable), phase != .draining { receiveUpload() }
         switch phase {
         case .reading: receive()
-        case .sending:
+        case .sending, .warming:
+            // A client that only finished sending gets the bytes that are here, on the disk too.
             if events.contains(.peerClosed), upload == nil { receiving.isHalfClosed = true }
-            if events.contains(.writable) { return pump() }
-            listen(for: .write)
-        case .warming:
-            // The bytes are on the disk, so a client that only finished sending gets them all.
-            if events.contains(.peerClosed), upload == nil { receiving.isHalfClosed = true }
-            listen(for: receiving.isHalfClosed ? [] : .peerClosed)
+            if phase == .sending, events.contains(.writable) { return pump() }
+            listen(for: phase == .sending ? .write : receiving.isHalfClosed ? [] : .peerClosed)
         case .handling, .waiting:
             // While nothing is being sent, a client that closed looks like one that only finished
             // sending. Clients that half-close are rare, and fetching an origin's bytes for a
