@@ -82,7 +82,7 @@ extension KeyProblem: CustomStringConvertible {
         switch self {
         case .missing: "the store is encrypted; give its key, or use another directory"
         case .wrong: "the store is encrypted with another key; nothing was changed. Give the right one, or use another directory"
-        case .notEncrypted: "the store is not encrypted; open it without a key and encrypt it, or use another directory"
+        case .notEncrypted: "the store is not encrypted; encrypt it by rotateKey(to:) or spool rekey, or use another directory"
         case .unavailable(let reason): "the store's key is unavailable: \(reason)"
         }
     }

@@ -14,7 +14,7 @@ struct ShapeTests {
         #expect(circle.count <= 5, "\(circle)")
     }
 
-    @Test func `an app with players compiles neither pages nor tiers nor adoption, and at most 65 100 lines`() throws {
+    @Test func `an app with players compiles neither pages nor tiers nor adoption, and at most 65 300 lines`() throws {
         let modules = try Manifest.dump(.apple).closure(of: "SpoolAVFoundation")
         #expect(modules.contains("SpoolURLSession"))
         #expect(modules.isDisjoint(with: ["SpoolDashboard", "SpoolTiers", "SpoolAdoption", "SpoolCommand", "SpoolTesting"]))
@@ -24,7 +24,7 @@ struct ShapeTests {
     }
 
     /// The most lines that an app with players compiles for iOS. The aim of the house is 60 000.
-    private static let appLines = 65_100
+    private static let appLines = 65_300
 
     /// The lists of `scripts/api`, with the types of all modules that `Spool` exports. The numbers
     /// are those of today: a declaration that is added has to replace one.

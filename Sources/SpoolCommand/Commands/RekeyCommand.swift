@@ -20,7 +20,7 @@ struct RekeyCommand: Command {
         "rekey", "Encrypt a store, or give it another key",
         discussion: [
             "Once the command shows progress, only the new key opens the store. The command then seals one resource after the other anew,"
-                + " which takes room for a second copy of the largest one. Players are served meanwhile.",
+                + " which takes room for a second copy of the largest one. No server may use the store meanwhile.",
             "Ctrl-C stops it without loss. The same command continues.",
         ],
         flags: [

@@ -260,12 +260,12 @@ enum FetchPlanner {
                 continue
             }
             guard reader.draws(from: fetch), let window = session.window(of: reader) else { continue }
-            if reader.isApart, fetch.front.isBelow(reader.end) {
+            if reader.isApart || isBehind(reader, fetch, session), fetch.front.isBelow(reader.end) {
                 // No other fetch will bring these bytes, so this one waits for a slow reader.
                 demand = max(demand ?? 0, fetch.front)
             }
             guard window.upperBound > fetch.front, reader.position.isBelow(fetch.upper) else { continue }
-            guard !fetch.isRelay || reader.isAttached(to: fetch) else { continue }
+            guard !fetch.isRelay || isAttached(reader, to: fetch, session) else { continue }
             demand = max(demand ?? 0, window.upperBound)
         }
         if let goal = session.goal, !fetch.isRelay, !fetch.isOwn, goal.upperBound > fetch.front,
@@ -275,6 +275,21 @@ enum FetchPlanner {
         }
         guard let demand else { return RequestWindow.isFinishing(fetch, session) ? fetch.upper : nil }
         return fetch.isRelay ? min(demand, fetch.released.addingSaturated(session.limits.relayBytes)) : demand
+    }
+
+    /// Whether a relay keeps bytes for a reader. No other fetch brings bytes of a body apart, so its
+    /// relay waits for a reader before its memory, and skips to one beyond its front.
+    static func isAttached(_ reader: ReaderState, to relay: FetchState, _ session: SessionState) -> Bool {
+        reader.isApart || relay.serves(reader.position) || isBehind(reader, relay, session)
+    }
+
+    /// Whether a reader still reads stored bytes, and will then need the memory of a relay that no
+    /// other request can continue. Storing has ended in the middle of that response.
+    private static func isBehind(_ reader: ReaderState, _ relay: FetchState, _ session: SessionState) -> Bool {
+        guard relay.isRelay, !isContinuable(relay, session), relay.blocking != .overdue, let version = session.version,
+            relay.generation == version.generation, let run = ByteRange(reader.position, relay.released)
+        else { return false }
+        return !relay.isOwn && version.stored.contains(run)
     }
 
     /// Whether a relay stays although no window needs its bytes.
@@ -321,7 +336,7 @@ enum FetchPlanner {
     static func lowestAttached(to fetch: FetchState, _ session: SessionState) -> Int64 {
         let attached = session.readers.filter {
             $0.draws(from: fetch) && session.window(of: $0) != nil && $0.position <= fetch.front
-                && ($0.position >= fetch.released || $0.isAttached(to: fetch))
+                && ($0.position >= fetch.released || isAttached($0, to: fetch, session))
         }
         return attached.map { max($0.position, fetch.released) }.min() ?? fetch.front
     }
@@ -332,11 +347,11 @@ enum FetchPlanner {
         return max(session.version?.stored.upperBound ?? 0, received, session.version?.passedEnd ?? 0)
     }
 
-    /// Whether a slow reader has not taken the bytes in the memory of a relay, and another reader
-    /// waits at its front.
+    /// Whether a slow reader has not taken the bytes in the memory of a relay, or those stored
+    /// before them, and another reader waits at its front.
     private static func isHeldBack(_ fetch: FetchState, _ session: SessionState) -> Bool {
-        guard fetch.isRelay, !fetch.isOwn, fetch.isPaused, let version = session.version, version.isCombinable, !version.refusesRanges
-        else { return false }
+        guard fetch.isRelay, !fetch.isOwn, fetch.isPaused, session.version != nil else { return false }
+        guard isContinuable(fetch, session) || session.readers.contains(where: { isBehind($0, fetch, session) }) else { return false }
         return session.readers.contains {
             $0.waitsFor == .bytes && $0.failure == nil && $0.position == fetch.front && $0.draws(from: fetch)
         }

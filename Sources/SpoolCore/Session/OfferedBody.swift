@@ -85,7 +85,7 @@ struct OfferedBody {
     /// - Returns: 0 if a reader is at or behind the front, or nil if the relay has no reader.
     private func distanceToNextReader(of fetch: FetchState, _ session: SessionState) -> Int64? {
         let positions = session.readers
-            .filter { $0.draws(from: fetch) && session.window(of: $0) != nil && $0.isAttached(to: fetch) }
+            .filter { $0.draws(from: fetch) && session.window(of: $0) != nil && FetchPlanner.isAttached($0, to: fetch, session) }
             .map(\.position)
         guard let first = positions.min() else { return nil }
         return max(0, first - fetch.front)

@@ -218,12 +218,6 @@ extension ReaderState {
         }
     }
 
-    /// Whether a relay keeps bytes for this reader. No other fetch brings bytes of a body apart, so
-    /// its relay waits for a reader before its memory, and skips to one beyond its front.
-    func isAttached(to relay: FetchState) -> Bool {
-        isApart || relay.serves(position)
-    }
-
     /// The bytes that the reader will need soon.
     /// - Returns: nil if it needs none.
     func window(in body: SessionVersion?, _ limits: SessionLimits) -> ByteRange? {

@@ -38,7 +38,7 @@ extension SessionState {
         }
         let linger = limits.linger
         let over = fetches.filter { $0.lingersSince.map { now - $0 >= linger } == true }
-        let actions = AbandonedFetches.end(over.map(\.id), in: &self)
+        let actions = AbandonedFetches.end(over.map(\.id), in: &self) + releaseRelays()
         let questions = PlayRecord.endQuestions(&self, now: now)
         return actions + questions + replan(now: now) + wakeReaders()
     }

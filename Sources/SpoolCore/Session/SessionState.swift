@@ -172,6 +172,7 @@ struct SessionState: Sendable {
             let lowest = FetchPlanner.lowestAttached(to: fetches[index], self)
             guard lowest > fetches[index].released else { continue }
             fetches[index].released = lowest
+            fetches[index].blocking = .none
             actions.append(.release(fetches[index].id, below: lowest))
         }
         fetches.removeAll { $0.isDrained }

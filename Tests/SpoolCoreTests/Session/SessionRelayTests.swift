@@ -230,6 +230,56 @@ import Testing
         #expect(probe.starts.count == 1)
     }
 
+    /// A response that no other request can continue, of which the readers have taken nothing when
+    /// it turns out to be too large. 128 KiB are stored.
+    private func outgrowing(_ fields: HTTPFields, readers: Int = 1) -> (SessionProbe, [ReaderID], FetchID) {
+        let probe = SessionProbe(rules: { $0.maxResourceBytes = 150_000 })
+        let readers = (0..<readers).map { _ in probe.join(0) }
+        probe.openEmpty()
+        for reader in readers { probe.step(reader) }
+        let fetch = probe.startedIDs[0]
+        probe.full(fetch, length: nil, fields: fields)
+        for reader in readers { probe.step(reader) }
+        for _ in 0..<2 {
+            probe.body(fetch, 65_536)
+            probe.store(fetch)
+        }
+        probe.body(fetch, 65_536)
+        #expect(probe.passing == [.tooLarge(limit: 150_000)])
+        return (probe, readers, fetch)
+    }
+
+    @Test(arguments: [[:], ["ETag": "W/\"v1\""]] as [HTTPFields])
+    func `a slow reader gets the whole body although storing ends before it comes there`(fields: HTTPFields) {
+        let (probe, readers, fetch) = outgrowing(fields)
+        let slow = readers[0]
+        var taken: Int64 = 0, sent: Int64 = 196_608
+        while taken < 1_000_000 {
+            sent += probe.body(fetch, min(65_536, 1_000_000 - sent))
+            probe.pass(.seconds(10))
+            if sent == 1_000_000 { probe.finish(fetch) }
+            taken += probe.read(slow, upTo: taken + 20_000)
+            guard probe.failure(slow) == nil else { return #expect(probe.failure(slow) == nil) }
+        }
+        #expect(probe.step(slow) == .end)
+        #expect(probe.starts.count == 1)
+    }
+
+    @Test func `a reader that stands still in stored bytes holds the readers at the front for a second`() {
+        let (probe, readers, fetch) = outgrowing([:], readers: 2)
+        let (slow, fast) = (readers[0], readers[1])
+        #expect(probe.body(fetch, 10 * MiB) > 0)
+        probe.read(fast)
+        #expect(probe.step(fast) == .wait)
+        #expect(probe.body(fetch, 65_536) == 0)
+        // The reader at the front waits from the first of these moments on.
+        for _ in 0..<2 { probe.pass(.seconds(2)) }
+        #expect(probe.body(fetch, 65_536) == 65_536)
+        #expect(probe.read(fast) == 65_536)
+        #expect(probe.read(slow) == 131_072)
+        #expect(probe.step(slow) == .failed(.origin(.representationChanged)))
+    }
+
     @Test func `a failed store ends fetches for later`() {
         let probe = SessionProbe()
         let reader = probe.join(0, policy: .wholeResource)
