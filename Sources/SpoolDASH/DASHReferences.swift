@@ -221,7 +221,11 @@ struct DASHReferences {
     private mutating func add(_ value: XMLValue?, _ role: ManifestReference.Role, in bases: DASHBases) throws(ParseError) {
         guard let value, !value.text.isEmpty else { return }
         if role == .playlist || role == .patch { namesDocuments = true }
-        switch try change(value.text, role, in: bases) {
+        let plain = value.text.withPlainDotSegments
+        var change = try change(plain, role, in: bases)
+        // A reference that browsers read in their own way becomes one that every player reads so.
+        if change == .none, plain != value.text { change = .relative(plain) }
+        switch change {
         case .none: return
         case .relative(let text): contents.edits.replace(value.span, with: value.syntax.written(text) ?? Array(document.bytes[value.span]))
         case .proxied(let base):

@@ -12,12 +12,12 @@ package final class ManifestBase: Hashable, Sendable {
         self.url = try URIReference(lenient: url)
     }
 
-    /// Returns the absolute URL that `text` means (RFC 3986 §5.2), or nil when it is none.
+    /// Returns the absolute URL that `text` means to browsers, or nil when it is none.
     ///
-    /// Spaces and bytes outside ASCII are percent-encoded. All other bytes stay, which keeps the
-    /// templates of DASH.
+    /// Spaces and bytes outside ASCII are percent-encoded. All other bytes of names stay, which
+    /// keeps the templates of DASH.
     package func resolved(_ text: String) -> String? {
-        do { return try url.resolving(URIReference(lenient: text)).text } catch { return nil }
+        do { return try url.resolving(lenient: text).text } catch { return nil }
     }
 
     package static func == (a: ManifestBase, b: ManifestBase) -> Bool { a.url == b.url }

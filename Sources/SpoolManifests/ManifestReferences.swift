@@ -150,11 +150,12 @@ package struct ManifestReferences: RandomAccessCollection, Hashable, Sendable {
 
 extension UnsafeRawBufferPointer {
     /// Whether the name that begins at `start` leads nowhere else than to its directory: no dot
-    /// segment, no escape that browsers take for one or for a slash, and, without directory, no
+    /// segment, no escape that browsers take for one, no backslash, and, without directory, no
     /// scheme.
     fileprivate func hasPlainName(from start: Int) -> Bool {
-        guard start < count, ![".", "?", "\\", "%"].contains(Unicode.Scalar(self[start])) else { return false }
-        guard start == 0, let end = firstIndex(of: .colon, UInt8(ascii: "?"), .colon, from: 0) else { return true }
-        return self[end] != .colon
+        guard start < count, ![".", "%"].contains(Unicode.Scalar(self[start])) else { return false }
+        let question = UInt8(ascii: "?"), backslash = UInt8(ascii: "\\")
+        guard let end = firstIndex(of: question, backslash, start == 0 ? .colon : backslash, from: start) else { return true }
+        return self[end] == question && end > start
     }
 }

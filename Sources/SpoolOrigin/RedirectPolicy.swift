@@ -110,7 +110,7 @@ package struct RedirectPolicy: Sendable {
     private static func resolve(_ location: String, against url: String) throws(OriginError) -> MediaURL {
         let target: URIReference
         do {
-            target = try URIReference(lenient: withoutFragment(URIReference(lenient: url).resolving(location: location).text))
+            target = try URIReference(lenient: withoutFragment(URIReference(lenient: url).resolving(lenient: location).text))
         } catch {
             throw .redirect("the origin's Location can't be read: \(error)")
         }

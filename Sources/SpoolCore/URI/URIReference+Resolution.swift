@@ -22,11 +22,12 @@ extension URIReference {
         return try URIReference(components: (scheme, authority, target, query, reference.fragment))
     }
 
-    /// The URI that the `Location` of a redirect names. Spaces and bytes outside ASCII, which many
-    /// servers send there, are percent-encoded first.
+    /// The URI that a reference in a manifest or in the `Location` of a redirect names, as browsers
+    /// read it (WHATWG URL §4.4). Spaces and bytes outside ASCII, which many servers send there, are
+    /// percent-encoded first.
     /// - Throws: `ParseError` if the text is not a URI reference.
-    package func resolving(location: String) throws(ParseError) -> URIReference {
-        try resolving(URIReference(lenient: location))
+    package func resolving(lenient text: String) throws(ParseError) -> URIReference {
+        try resolving(URIReference(lenient: text.withPlainDotSegments))
     }
 
     private func path(for reference: URIReference) -> String {
@@ -62,6 +63,28 @@ extension URIReference {
         if let query = components.query { text += "?\(query)" }
         if let fragment = components.fragment { text += "#\(fragment)" }
         try self.init(text)
+    }
+}
+
+extension String {
+    /// The reference with the slashes and the dot segments that browsers read in it (WHATWG URL
+    /// §4.4), so that it means the same to a client that follows RFC 3986 to the letter.
+    ///
+    /// Before the query of `http` and `https`, a backslash becomes a slash, and `%2e` a dot where it
+    /// makes up a segment `.` or `..`.
+    package var withPlainDotSegments: String {
+        let path = utf8.prefix { $0 != .question && $0 != .hash }
+        guard path.contains(where: { $0 == .backslash || $0 == .percent }) else { return self }
+        if let end = path.firstIndex(where: { $0 == .colon || $0 == .slash || $0 == .backslash }), path[end] == .colon,
+            !["http", "https"].contains(self[..<end].asciiLowercased)
+        {
+            return self
+        }
+        let segments = path.split(omittingEmptySubsequences: false) { $0 == .slash || $0 == .backslash }.map { segment in
+            let dots = Substring(segment).percentDecodedLeniently
+            return dots == "." || dots == ".." ? dots : String(Substring(segment))
+        }
+        return segments.joined(separator: "/") + self[path.endIndex...]
     }
 }
 

@@ -48,6 +48,6 @@ struct AnswerFields {
     /// this proxy, a relative one would lead elsewhere.
     private func absolute(_ location: String, in representation: Representation) -> String? {
         let base = representation.finalURL ?? representation.finalOrigin ?? query.url.text
-        do { return try URIReference(lenient: base).resolving(location: location).text } catch { return nil }
+        do { return try URIReference(lenient: base).resolving(lenient: location).text } catch { return nil }
     }
 }

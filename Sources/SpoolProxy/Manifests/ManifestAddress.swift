@@ -83,7 +83,7 @@ struct ManifestAddress {
         if isPathForm, text.withUTF8({ UnsafeRawBufferPointer($0).isPlainlyRelative }) { return nil }
         guard let path = path(of: url, reference.role) else {
             // Without a scheme, the player would take the proxy's own.
-            return text.utf8.starts(with: "//".utf8) ? url : nil
+            return text.utf8.first == .slash || text.utf8.first == .backslash ? url : nil
         }
         if reference.role == .interstitialAsset { return path }
         return isPathForm && leads(reference, to: path) ? nil : path
@@ -157,7 +157,8 @@ struct ManifestAddress {
         return .proved(length: length)
     }
 
-    /// Whether a client that resolves the reference as it is comes to `path`.
+    /// Whether every client that resolves the reference as it is comes to `path`: one that follows
+    /// RFC 3986 to the letter, and a browser, whose reading `path` has.
     private mutating func leads(_ reference: ManifestReference, to path: String) -> Bool {
         guard let base = self.path(of: reference.base.url.text) else { return false }
         do { return try URIReference(base).resolving(URIReference(lenient: reference.text)).text == path } catch { return false }
@@ -174,15 +175,16 @@ extension UnsafeRawBufferPointer {
         return end < count && self[end] == .slash ? end + 1 : nil
     }
 
-    /// Whether no segment from `start` on begins with a dot, and the first one is not empty.
+    /// Whether no segment from `start` on begins with a dot or an escape, none has a backslash, and
+    /// the first one is not empty.
     ///
     /// - Precondition: `start` is behind a slash.
     fileprivate func isUsualPath(from start: Int) -> Bool {
-        if start < count, self[start] == .slash || self[start] == .backslash { return false }
+        if start < count, self[start] == .slash { return false }
         var next = start
-        while let dot = firstIndex(of: .dot, from: next) {
-            if self[dot - 1] == .slash { return false }
-            next = dot + 1
+        while let mark = firstIndex(of: .dot, .percent, .backslash, from: next) {
+            if self[mark] == .backslash || self[mark - 1] == .slash { return false }
+            next = mark + 1
         }
         return true
     }
@@ -190,13 +192,13 @@ extension UnsafeRawBufferPointer {
     /// Whether the text is a path below the directory of its base: it resolves to the same place in
     /// every directory, and can't leave it.
     fileprivate var isPlainlyRelative: Bool {
-        guard let first, first != .slash, first != .question, first != .hash, first != .backslash else { return false }
+        guard let first, first != .slash, first != .question, first != .hash else { return false }
         // A dot segment, and an encoded one, which browsers treat alike, may lead out of the path
-        // of the origin. A colon may end a scheme.
+        // of the origin. Browsers read a backslash as a slash. A colon may end a scheme.
         var previous = UInt8.slash
         for byte in self {
             if byte == .question || byte == .hash { return true }
-            if byte == .colon || (previous == .slash && (byte == .dot || byte == .percent)) { return false }
+            if byte == .colon || byte == .backslash || (previous == .slash && (byte == .dot || byte == .percent)) { return false }
             previous = byte
         }
         return true

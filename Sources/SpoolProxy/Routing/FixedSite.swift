@@ -119,7 +119,7 @@ package struct FixedSite: Sendable {
         var changed = [url]
         for name in [HTTPFields.Name.location, .contentLocation] {
             // A location that cannot be parsed names no URL.
-            guard let location = head.fields[name], let place = try? MediaURL(base.resolving(location: location)) else {
+            guard let location = head.fields[name], let place = try? MediaURL(base.resolving(lenient: location)) else {
                 continue
             }
             if place.origin == url.origin { changed.append(place) }

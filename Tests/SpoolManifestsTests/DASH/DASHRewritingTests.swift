@@ -16,7 +16,8 @@ struct DASHRewritingTests {
         "https://cdn.example/v/a.mp4?sig=a&exp=1", "HTTP://CDN.example:80/v/a.mp4", "?only=query", "a.mp4?u=http://x/../y",
         "a:b.mp4/../c.mp4",
         "a%20b.mp4", "a b.mp4", "ä/ö.mp4", "https://cdn.example/ü ü/a.mp4", "a'b\"c.mp4", "https://cdn.example/a'b.mp4?q=<1", "",
-        "data:video/mp4;base64,AAAA", "urn:uuid:1234", "https://cdn.example",
+        "data:video/mp4;base64,AAAA", "urn:uuid:1234", "https://cdn.example", "%2e%2E/.%2e/%2e%2e/%2e./%2e/a.mp4", "%2e%2e/a.mp4?b\\..\\c",
+        "..\\..\\..\\..\\a.mp4", "a\\..\\b.mp4", "\\\\other.example\\a.mp4",
     ]
 
     private static func isForeign(_ reference: String) -> Bool { ["a:", "data:", "urn:"].contains { reference.hasPrefix($0) } }
@@ -25,7 +26,8 @@ struct DASHRewritingTests {
     static let templates = [
         "$RepresentationID$/$Number%05d$.m4s", "/top/$Number$.m4s?b=$Bandwidth$&c=1", "https://cdn.example/$RepresentationID$/$Time$.m4s",
         "//cdn.example/$Number%05d$-$SubNumber$.m4s", "../../../../../$Number$$$.m4s", "https://cdn.example/a b/%41$Number%05d$.m4s",
-        "data:video/mp4;base64,AAAA",
+        "data:video/mp4;base64,AAAA", "%2e%2e/.%2E/%2e%2e/%2e%2e/http/192.168.0.1/$Number$", "%2e%2e/$RepresentationID$/$Number%05d$.m4s",
+        "/..\\$RepresentationID$\\$Number%05d$.m4s?b=$Bandwidth$",
     ]
 
     /// The texts of `BaseURL` elements at each level: MPD, Period, AdaptationSet, Representation.
@@ -149,13 +151,15 @@ struct DASHRewritingTests {
         let after = try #require(XMLTree.read(rewritten), "libxml2 refuses \(String(decoding: rewritten, as: UTF8.self))")
         #expect(before.shape(isURL) == after.shape(isURL), "\(comment)")
 
-        let wanted = try DASHPlayer(before, at: url).places
+        let wanted = try DASHPlayer(before, at: url, isBrowser: true).places
         let proxyURL = try #require(TestProxy.url(url))
-        let found = try DASHPlayer(after, at: proxyURL).places
-        #expect(wanted.map(\.name) == found.map(\.name))
-        for (wanted, found) in zip(wanted, found) where !leads(found, to: wanted) {
-            let text = String(decoding: rewritten, as: UTF8.self)
-            Issue.record("\(wanted.name) of \(comment) leads to \(found.urls) in place of \(wanted.urls): \(text)")
+        for isBrowser in [false, true] {
+            let found = try DASHPlayer(after, at: proxyURL, isBrowser: isBrowser).places
+            #expect(wanted.map(\.name) == found.map(\.name))
+            for (wanted, found) in zip(wanted, found) where !leads(found, to: wanted) {
+                let text = String(decoding: rewritten, as: UTF8.self)
+                Issue.record("\(wanted.name) of \(comment) leads to \(found.urls) in place of \(wanted.urls): \(text)")
+            }
         }
     }
 

@@ -32,7 +32,9 @@ struct MadePlaylist {
         "a\\b.ts", "a|b^c`.ts", "a%zz.ts", "seg[1].ts?a[]=1", "/https/x.example/y.ts", "_spool/x.ts", "/_spool/status", "./a:b.ts",
         "%2F%2Fhost/x.ts", "a/%2e%2e/b.ts", ".hidden.ts", "...", "..x/y.ts", "$Number$.ts", "{$n}?{$b}", "{$e}{$n}.ts", "{$up}/x.ts",
         "https://{$h}/v.ts", "//{$h}/w.ts", "s?_HLS_x=1", "https://cdn.example//double.ts", "?",
-        "s?t=12:30", "a/%C3%BC.ts", "%2e%2e", "a/%2E%2E?x",
+        "s?t=12:30", "a/%C3%BC.ts", "%2e%2e", "a/%2E%2E?x", ".%2e/%2E./%2e%2e/%2e/x.ts", "/a/%2E%2E/%2e%2e/x.ts", "..\\x.ts?a\\..\\b",
+        "/..\\..\\x.ts", "a\\..\\..\\..\\..\\x.ts", "\\root.ts", "/\\other.example\\x.ts", "https://cdn.example/a/%2e%2e/b\\x.ts",
+        "a%2e%2e/.%2ex.ts",
     ]
 
     static let variables = ["n": "na-me", "b": "https://var.example/base", "e": "", "h": "host.example:8443", "up": ".."]

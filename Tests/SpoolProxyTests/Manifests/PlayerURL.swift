@@ -9,8 +9,11 @@ enum PlayerURL {
 
     /// Returns the absolute URL that a player requests: without fragment, with bytes outside ASCII
     /// and spaces escaped.
-    static func resolve(_ reference: String, at base: String) -> String {
-        let reference = split(escaped(reference)), base = split(base)
+    ///
+    /// - Parameter isBrowser: Whether the player reads the reference as browsers do (WHATWG URL
+    ///   §4.4), and not to the letter of RFC 3986.
+    static func resolve(_ reference: String, at base: String, isBrowser: Bool = false) -> String {
+        let reference = split(escaped(isBrowser ? asInBrowser(reference) : reference)), base = split(base)
         var result = reference
         if reference.scheme == nil {
             result.scheme = base.scheme
@@ -27,6 +30,15 @@ enum PlayerURL {
         }
         let path = result.path.isEmpty ? "/" : withoutDots(result.path)
         return "\(result.scheme ?? "")://\(result.authority ?? "")\(path)" + (result.query.map { "?\($0)" } ?? "")
+    }
+
+    private static func asInBrowser(_ text: String) -> String {
+        let path = text.prefix { $0 != "?" && $0 != "#" }
+        let segments = path.replacing("\\", with: "/").split(separator: "/", omittingEmptySubsequences: false).map { segment in
+            let dots = segment.lowercased().replacing("%2e", with: ".")
+            return dots == "." || dots == ".." ? dots : String(segment)
+        }
+        return segments.joined(separator: "/") + text.dropFirst(path.count)
     }
 
     private static func escaped(_ text: String) -> String {
