@@ -114,6 +114,7 @@ enum DASHChange: Hashable {
     /// deep.
     private static func climbing(_ text: String, from bases: some Sequence<DASHBase>) -> String? {
         guard text.hasPrefix("/"), !text.hasPrefix("//") else { return nil }
+        guard let text = try? URIReference("/").resolving(lenient: text).text else { return nil }
         let depths = Set(bases.map(\.depth))
         guard depths.count == 1, let depth = depths.first, depth <= maxSteps else { return nil }
         return depth == 0 ? "." + text : String(repeating: "../", count: depth) + text.dropFirst()

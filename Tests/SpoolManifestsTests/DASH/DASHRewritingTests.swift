@@ -17,7 +17,7 @@ struct DASHRewritingTests {
         "a:b.mp4/../c.mp4",
         "a%20b.mp4", "a b.mp4", "ä/ö.mp4", "https://cdn.example/ü ü/a.mp4", "a'b\"c.mp4", "https://cdn.example/a'b.mp4?q=<1", "",
         "data:video/mp4;base64,AAAA", "urn:uuid:1234", "https://cdn.example", "%2e%2E/.%2e/%2e%2e/%2e./%2e/a.mp4", "%2e%2e/a.mp4?b\\..\\c",
-        "..\\..\\..\\..\\a.mp4", "a\\..\\b.mp4", "\\\\other.example\\a.mp4",
+        "/..\\%2e%2e/a.mp4", "..\\..\\..\\..\\a.mp4", "a\\..\\b.mp4", "\\\\other.example\\a.mp4",
     ]
 
     private static func isForeign(_ reference: String) -> Bool { ["a:", "data:", "urn:"].contains { reference.hasPrefix($0) } }
