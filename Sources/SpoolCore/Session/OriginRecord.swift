@@ -10,6 +10,10 @@ struct OriginRecord: Hashable, Sendable {
     /// Whether requests are open-ended, whatever `requestBytes` is. Set when a windowed response
     /// shows that the origin has no strong validator: the whole then has to come in one response.
     var omitsEnd = false
+    /// The most contradictions that the readers of a version wait for.
+    static let mostContradictions = 3
+    /// The number of answers that contradicted the current version since a reader last took bytes.
+    var contradictions = 0
     /// The number of pages in a row that came instead of media.
     var pagesInARow = 0
     /// The time from the request to the head of the last fetch.

@@ -242,7 +242,10 @@ struct ReceivedHead {
         default:
             // The resource was longer before. One contradiction deletes nothing: the next request
             // is unconditional.
-            return session.suspendVersion()
+            guard session.origin.contradictions >= OriginRecord.mostContradictions else { return session.suspendVersion() }
+            // Or the origin refuses ranges of what it sends as a whole. That is its answer.
+            session.failReaders(from: fetch.start, .status(head))
+            return []
         }
     }
 }

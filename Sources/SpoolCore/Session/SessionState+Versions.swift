@@ -34,9 +34,11 @@ extension SessionState {
     /// the origin contradicted it once.
     ///
     /// Its index entry stays. A session that opens it later may find that the contradiction was
-    /// temporary.
+    /// temporary. After more than `OriginRecord.mostContradictions` the readers fail.
     mutating func suspendVersion() -> [SessionAction] {
         guard let version else { return [] }
+        origin.contradictions += 1
+        if origin.contradictions > OriginRecord.mostContradictions { failReaders(from: 0, .representationChanged) }
         ledger.replacesDownload = ledger.replacesDownload || ledger.isFinishedDownload
         return [.forgotten(version.generation)] + forgetVersion()
     }

@@ -133,6 +133,7 @@ package struct SessionStateMachine: Sendable {
     /// Moves the reader past `count` bytes that its consumer took.
     package mutating func readerAdvanced(_ id: ReaderID, by count: Int64, now: MonotonicInstant) -> [SessionAction] {
         guard let index = state.index(of: id), count > 0 else { return [] }
+        state.origin.contradictions = 0
         return UnreadFetches.read(by: id, in: &state, now: now) + state.advance(index, by: count, now: now)
     }
 

@@ -297,6 +297,25 @@ import Testing
         #expect(probe.starts.count == 2)
     }
 
+    @Test(arguments: [nil, 2000, 3000] as [Int64?], ["no-store", nil])
+    func `an origin that contradicts itself without end is asked a bounded number of times`(length: Int64?, control: String?) {
+        var fields = SessionProbe.etag
+        fields["Cache-Control"] = control
+        let (probe, _, fetch) = asking(0)
+        probe.full(fetch, length: 3000, fields: fields)
+        let reader = probe.join(2500)
+        for _ in 0..<50 where probe.failure(reader) == nil {
+            guard probe.step(reader) == .wait, let id = probe.startedIDs.last, let ask = probe.starts.last else { break }
+            if ask.lower == 0 || ask.isPlain {
+                probe.full(id, length: 3000, fields: fields)
+            } else {
+                probe.head(id, 416, length.map { ["Content-Range": "bytes */\($0)"] } ?? [:])
+            }
+            probe.pass(.seconds(1))
+        }
+        #expect(probe.starts.count < 20)
+    }
+
     @Test func `a reader beyond the end of an unknown resource gets its length`() {
         let (probe, reader, fetch) = asking(5000)
         probe.head(fetch, 416, ["Content-Range": "bytes */1000"])
