@@ -1,4 +1,4 @@
-// What the store reports: writes, failures, losses, verifications, evictions.
+// The reports of the store: writes, failures, losses, verifications, evictions.
 
 extension SessionStateMachine {
     /// Whether the bytes of the fetch are written to the file of the version.

@@ -2,7 +2,7 @@ import Spool
 import SpoolCore
 import SpoolServer
 
-/// What a client asks of a resource: the resource, who asks, and which bytes.
+/// The request of a client for a resource: the resource, the client, and the bytes.
 struct ResourceQuery {
     let url: MediaURL
     /// Nil for a URL that no stored bytes can have.
